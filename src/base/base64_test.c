@@ -1,0 +1,81 @@
+#include "base/base64.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/scope.h"
+
+static void the_examples_of_the_rfc_come_out_as_printed_there(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"", ""},
+        {"f", "Zg=="},
+        {"fo", "Zm8="},
+        {"foo", "Zm9v"},
+        {"foob", "Zm9vYg=="},
+        {"fooba", "Zm9vYmE="},
+        {"foobar", "Zm9vYmFy"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        scoped(buf_done) struct buf b = BUF_INIT(100);
+        base64_add(&b, pairs[i][0], strlen(pairs[i][0]));
+        assert_string_equal(b.bytes ? b.bytes : "", pairs[i][1]);
+    }
+}
+
+static void every_byte_value_survives(void **state)
+{
+    (void)state;
+    uint8_t all[256];
+    for (size_t i = 0; i < sizeof all; i++)
+        all[i] = (uint8_t)i;
+    scoped(buf_done) struct buf b = BUF_INIT(1000);
+    base64_add(&b, all, sizeof all);
+    assert_int_equal(b.len, 344);
+    assert_memory_equal(b.bytes, "AAECAwQFBgcICQoLDA0ODxAR", 24);
+    assert_string_equal(b.bytes + 340, "/w==");
+}
+
+/* The encoder works in batches of 4096 characters: 3072 bytes fill one exactly. */
+static void a_whole_batch_and_one_byte_more_join_without_a_seam(void **state)
+{
+    (void)state;
+    char zeros[3073] = {0};
+    for (size_t len = 3071; len <= 3073; len++) {
+        scoped(buf_done) struct buf b = BUF_INIT(5000);
+        base64_add(&b, zeros, len);
+        assert_int_equal(b.len, (len + 2) / 3 * 4);
+        size_t padding = (3 - len % 3) % 3;
+        assert_int_equal(strspn(b.bytes, "A"), b.len - padding);
+    }
+}
+
+static void what_does_not_fit_fails_the_buf(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped(buf_done) struct buf b = BUF_INIT(7);
+    base64_add(&b, "abcd", 4);
+    assert_int_equal(buf_check(&b, &e), -1);
+    assert_int_equal(e.code, ERR_LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_examples_of_the_rfc_come_out_as_printed_there),
+        cmocka_unit_test(every_byte_value_survives),
+        cmocka_unit_test(a_whole_batch_and_one_byte_more_join_without_a_seam),
+        cmocka_unit_test(what_does_not_fit_fails_the_buf),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,7 @@
+/* cicada -- the command line. */
+#include "cli/cli.h"
+
+int main(int argc, char **argv)
+{
+    return cli_main(argc, argv);
+}

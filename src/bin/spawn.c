@@ -1,0 +1,40 @@
+/* cicada-spawn: the privileged half. Started by cicada with the engine's socket as descriptor 3 and the
+ * path of the kernel program as its only argument; not for use by hand. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "spawn/loop.h"
+
+enum { ENGINE_SOCKET = 3 };
+
+int main(int argc, char **argv)
+{
+    int kind = 0;
+    socklen_t size = sizeof kind;
+    if (argc != 2 || argv[1][0] != '/' ||
+        getsockopt(ENGINE_SOCKET, SOL_SOCKET, SO_TYPE, &kind, &size) || kind != SOCK_SEQPACKET) {
+        fprintf(stderr, "cicada-spawn is started by cicada; try: cicada run -c 'print(1)'\n");
+        return 2;
+    }
+    /* A terminal's Ctrl-C is for the engine, which decides; we end when it hangs up. */
+    (void)setsid();
+    if (fcntl(ENGINE_SOCKET, F_SETFD, FD_CLOEXEC))
+        return 1;
+    (void)umask(022); /* the root a session sees must be readable whatever we were started with */
+    /* Nobody looks into a root spawner. One that is an ordinary user has to write the id maps of its
+     * children, and the kernel lets it only while it is dumpable. */
+    if (geteuid() == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+        return 1;
+    struct err e = {0};
+    if (spawn_serve(ENGINE_SOCKET, argv[1], &e)) {
+        fprintf(stderr, "cicada-spawn: %s\n", e.text);
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* cli.h -- the commands of `cicada`. Each gets the words after its name and returns an exit code
+ * (exit.h). They print to standard output and standard error and read standard input. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+struct buf;
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*main)(int argc, char **argv);
+    void (*help)(struct buf *out);
+};
+
+/* Finds the command and calls it. `argv[0]` is the program's name. */
+int cli_main(int argc, char **argv);
+
+int run_main(int argc, char **argv);
+void run_help(struct buf *out);
+int doctor_main(int argc, char **argv);
+void doctor_help(struct buf *out);
+
+/* Prints a help text to standard output; returns the exit code. */
+int print_help(void (*help)(struct buf *out));
+
+/* All of it to standard output. Returns 0 or the errno. */
+int print_out(const struct buf *text);
+
+/* Tells what is wrong with the command line and where help is; returns the exit code. */
+int usage_error(const char *command, const char *message);
+
+const char *cli_version(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* programs.h -- where the other two programs are, and where sessions are kept while they live.
+ *
+ * cicada-spawn and cicada-kernel lie beside cicada (in a build directory) or in ../libexec/cicada
+ * (installed). No environment variable changes that: the spawner may run as root.
+ */
+#ifndef CLI_PROGRAMS_H
+#define CLI_PROGRAMS_H
+
+#include <limits.h>
+
+struct err;
+struct spawner;
+
+struct programs {
+    char spawn[PATH_MAX], kernel[PATH_MAX];
+};
+
+/* Fails with ERR_NOT_FOUND and what to do. */
+int programs_find(struct programs *ret, struct err *e);
+
+/* Finds them and starts the spawner. Fails like programs_find and spawner_open. Blocks. */
+int programs_spawner(struct spawner **ret, struct err *e);
+
+/* The directory in which work directories are made: CICADA_TMP, TMPDIR, or /var/tmp. */
+const char *work_base(void);
+
+#endif

@@ -1,0 +1,249 @@
+#include "kernel/run.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "kernel/control.h"
+#include "kernel/python.h"
+
+int shell_init(struct shell *s, PyObject *module, struct err *e)
+{
+    const struct {
+        const char *name;
+        PyObject **at;
+    } functions[] = {
+        {"prepare", &s->prepare}, {"wait", &s->wait},     {"flush", &s->flush},
+        {"fail", &s->fail},       {"finish", &s->finish}, {"ask", &s->ask},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!(*functions[i].at = PyObject_GetAttrString(module, functions[i].name)))
+            return python_error(e, functions[i].name);
+    s->globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    Py_INCREF(s->globals);
+    return 0;
+}
+
+/* While our own bookkeeping goes on, signals wait: their handlers are code of the session. Only the
+ * signals of a crash do not. */
+static sigset_t hold_signals(void)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        sigdelset(&all, crashes[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    return before;
+}
+
+/* As it was before, except that an interrupt always gets through. */
+static void let_signals(sigset_t before)
+{
+    sigdelset(&before, SIGINT);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* A signal that came while nothing ran was not meant for what runs next. */
+static void drop_stale_signals(void)
+{
+    if (PyErr_CheckSignals())
+        PyErr_Clear();
+}
+
+static PyObject *text_of(const struct field *f)
+{
+    return PyUnicode_DecodeUTF8((const char *)f->bytes, (Py_ssize_t)f->len, "surrogateescape");
+}
+
+/* The field as text, or None when it is missing. */
+static PyObject *find_text(const struct frame *request, enum field_tag tag)
+{
+    struct field f;
+    if (field_find(request, tag, &f))
+        return text_of(&f);
+    Py_RETURN_NONE;
+}
+
+static PyObject *find_bytes(const struct frame *request, enum field_tag tag)
+{
+    struct field f;
+    if (field_find(request, tag, &f))
+        return PyBytes_FromStringAndSize((const char *)f.bytes, (Py_ssize_t)f.len);
+    Py_RETURN_NONE;
+}
+
+static PyObject *find_env(const struct frame *request)
+{
+    PyObject *list = PyList_New(0);
+    for (struct field f = {0}; list && field_next(request, &f);) {
+        if (f.tag != FIELD_ENV)
+            continue;
+        PyObject *text = text_of(&f);
+        if (!text || PyList_Append(list, text))
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+/* A tuple of steps, (code, what to call with its value or None); NULL with an exception. */
+static PyObject *prepare(const struct shell *s, const struct frame *request)
+{
+    PyObject *code = find_text(request, FIELD_CODE);
+    PyObject *name = find_text(request, FIELD_NAME);
+    PyObject *input = find_bytes(request, FIELD_STDIN);
+    PyObject *env = find_env(request);
+    PyObject *steps = NULL;
+    if (code && name && input && env)
+        steps = PyObject_CallFunctionObjArgs(s->prepare, code, name, input, env, NULL);
+    Py_XDECREF(code);
+    Py_XDECREF(name);
+    Py_XDECREF(input);
+    Py_XDECREF(env);
+    return steps;
+}
+
+static bool is_done(PyObject *result)
+{
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+/* True for code with a top-level await. */
+static bool is_coroutine(PyObject *code)
+{
+    return PyCode_Check(code) && (((PyCodeObject *)code)->co_flags & CO_COROUTINE);
+}
+
+/* One step: evaluates the code and hands its value on. */
+static bool take_step(const struct shell *s, PyObject *code, PyObject *sink)
+{
+    PyObject *value = PyEval_EvalCode(code, s->globals, s->globals);
+    if (!value)
+        return false;
+    bool is_fine = sink == Py_None || value == Py_None || is_done(PyObject_CallOneArg(sink, value));
+    Py_DECREF(value);
+    return is_fine;
+}
+
+static bool execute(const struct shell *s, PyObject *steps)
+{
+    PyObject *code, *sink;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) {
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, i), "OO:step", &code, &sink))
+            return false;
+        if (is_coroutine(code))
+            return is_done(PyObject_CallOneArg(s->wait, steps));
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) {
+        code = PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, i), 0);
+        sink = PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, i), 1);
+        if (!take_step(s, code, sink))
+            return false;
+    }
+    return true;
+}
+
+/* Takes the current exception, traceback and all. New reference. */
+static PyObject *caught(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback)
+        (void)PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+}
+
+/* A frame that needs nothing from Python. */
+static void tell_plain(enum frame_kind kind, enum field_tag tag, const char *text)
+{
+    scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD);
+    size_t mark = frame_begin(&out, kind);
+    if (text)
+        field_put(&out, tag, text, strlen(text));
+    frame_end(&out, mark);
+    PyThreadState *thread = PyEval_SaveThread();
+    (void)control_tell(&out);
+    PyEval_RestoreThread(thread);
+}
+
+/* Describing an exception runs code of the session (__str__), which may fail or be interrupted.
+ * Then it is described without; and if even that fails, in one word. */
+static void report(const struct shell *s, PyObject *failure)
+{
+    if (is_done(PyObject_CallFunctionObjArgs(s->fail, failure, Py_False, NULL)))
+        return;
+    PyErr_Clear();
+    sigset_t before = hold_signals();
+    if (!is_done(PyObject_CallFunctionObjArgs(s->fail, failure, Py_True, NULL))) {
+        PyErr_Clear();
+        tell_plain(FRAME_ERROR, FIELD_NAME, Py_TYPE(failure)->tp_name);
+    }
+    let_signals(before);
+}
+
+/* The code forked and the child came out at its end: that is where a script would end too. */
+static _Noreturn void leave_child(const struct shell *s, bool is_ok)
+{
+    if (!is_ok)
+        PyErr_Print(); /* does not come back from a SystemExit */
+    (void)is_done(PyObject_CallNoArgs(s->finish));
+    (void)fflush(NULL);
+    _exit(is_ok ? 0 : 1);
+}
+
+void shell_run(const struct shell *s, const struct frame *request)
+{
+    drop_stale_signals();
+    sigset_t before = hold_signals();
+    PyObject *steps = prepare(s, request);
+    let_signals(before);
+
+    bool is_ok = steps && execute(s, steps);
+    Py_XDECREF(steps);
+    if (!control_is_ours())
+        leave_child(s, is_ok);
+    PyObject *failure = is_ok ? NULL : caught();
+    if (!is_done(PyObject_CallOneArg(s->flush, failure ? Py_True : Py_False))) {
+        PyObject *later = caught();
+        if (!failure)
+            failure = later;
+        else
+            Py_DECREF(later);
+    }
+    if (failure)
+        report(s, failure);
+    Py_XDECREF(failure);
+
+    before = hold_signals();
+    if (!is_done(PyObject_CallNoArgs(s->finish)))
+        PyErr_Clear();
+    (void)fflush(NULL);
+    tell_plain(FRAME_DONE, 0, NULL);
+    let_signals(before);
+}
+
+void shell_ask(const struct shell *s, const struct frame *request)
+{
+    struct field f;
+    uint32_t cursor = field_find(request, FIELD_CURSOR, &f) ? field_u32(&f, 0) : 0;
+    PyObject *topic = find_text(request, FIELD_TOPIC);
+    PyObject *code = find_text(request, FIELD_CODE);
+    PyObject *reply = NULL;
+    drop_stale_signals();
+    if (topic && code)
+        reply = PyObject_CallFunction(s->ask, "OOk", topic, code, (unsigned long)cursor);
+    const char *text = reply ? PyUnicode_AsUTF8(reply) : NULL;
+    if (!text)
+        PyErr_Clear();
+    tell_plain(FRAME_REPLY, FIELD_DATA, text ? text : "{\"error\": \"the question failed\"}");
+    Py_XDECREF(topic);
+    Py_XDECREF(code);
+    Py_XDECREF(reply);
+}

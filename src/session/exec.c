@@ -1,0 +1,385 @@
+/* exec.c -- one run from its code to its end.
+ *
+ * Theory of operation. The code goes out as a RUN frame; then this thread waits for whichever comes
+ * first of output, frames, the jail's end, a call of kernel_cancel, and the next deadline. A run has
+ * one end, and the first reason for it counts:
+ *
+ *     DONE came                                  ok, or error if an ERROR frame came before
+ *     the wall clock limit passed                timeout       \
+ *     kernel_cancel, or the sink refused         cancelled      > interrupted, then killed
+ *     more output than is read at all            output_limit  /
+ *     the jail ended: memory or disk limit       memory, disk
+ *     the jail ended by itself                   crashed
+ *     the kernel broke the protocol              killed
+ *
+ * Interrupting is SIGINT now and again after half of INTERRUPT_GRACE_MS; whoever has not come to DONE
+ * after all of it is killed, and the variables are lost.
+ */
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "session/kernel_int.h"
+
+struct exec {
+    struct kernel *k;
+    const struct run_sink *sink;
+    struct run *run;
+    bool is_done;     /* DONE came */
+    bool has_end;     /* run->end is decided */
+    bool clears_next; /* CLEAR with WAIT: forget displays when the next one comes */
+    size_t display_bytes;
+    int64_t deadline_us; /* of the wall clock, or of the next step of an interrupt */
+    int interrupts;
+};
+
+static void decide(struct exec *x, enum run_end end)
+{
+    if (!x->has_end)
+        x->run->end = end;
+    x->has_end = true;
+}
+
+/* Asks the code to stop. What it does about that is seen by DONE or by the next deadline. */
+static void interrupt(struct exec *x, enum run_end end)
+{
+    if (x->interrupts > 0)
+        return;
+    decide(x, end);
+    kernel_request(x->k, JAIL_INTERRUPT);
+    x->interrupts = 1;
+    x->deadline_us = clock_us() + INTERRUPT_GRACE_MS * 500;
+}
+
+/* While a slow reader holds us up, the code's time does not run. */
+static void put(struct exec *x, const struct run_event *event)
+{
+    if (!x->sink)
+        return;
+    int64_t begun_us = clock_us();
+    int refused = x->sink->put(x->sink->arg, event);
+    x->deadline_us += clock_us() - begun_us;
+    if (refused)
+        interrupt(x, END_CANCELLED);
+}
+
+static int on_stream(void *arg, enum kernel_stream stream, const char *bytes, size_t len,
+                     struct err *e)
+{
+    struct exec *x = arg;
+    struct keep *keep = stream == STREAM_OUT ? &x->run->out : &x->run->err;
+    if (keep_add(keep, bytes, len, e))
+        return -1;
+    put(x, &(struct run_event){
+               .kind = stream == STREAM_OUT ? RUN_STDOUT : RUN_STDERR, .bytes = bytes, .len = len});
+    if (x->run->out.total + x->run->err.total > x->k->limits.drain_bytes)
+        interrupt(x, END_OUTPUT_LIMIT);
+    return 0;
+}
+
+static void clear_displays(struct exec *x)
+{
+    for (size_t i = 0; i < x->run->display_count; i++)
+        display_done(&x->run->displays[i]);
+    x->run->display_count = 0;
+    x->display_bytes = 0;
+}
+
+/* The display of that id, which an update replaces; NULL if there is none. */
+static struct display *find_display(struct run *run, const char *id)
+{
+    for (size_t i = 0; id && i < run->display_count; i++)
+        if (run->displays[i].id && strcmp(run->displays[i].id, id) == 0)
+            return &run->displays[i];
+    return NULL;
+}
+
+/* Keeps a display, which becomes the run's, or drops it if there are too many. */
+static int keep_display(struct exec *x, struct display *display, bool is_update, struct err *e)
+{
+    struct run *run = x->run;
+    size_t bytes = display_bytes(display);
+    struct display *old = is_update ? find_display(run, display->id) : NULL;
+    size_t others = x->display_bytes - (old ? display_bytes(old) : 0);
+    if (others + bytes > DISPLAY_BYTES_MAX || (!old && run->display_count >= DISPLAYS_MAX)) {
+        run->displays_dropped++;
+        display_done(display);
+        return 0;
+    }
+    x->display_bytes = others + bytes;
+    if (old) {
+        display_done(old);
+        *old = *display;
+        return 0;
+    }
+    struct display *grown =
+        realloc(run->displays, (run->display_count + 1) * sizeof *run->displays);
+    if (!grown) {
+        display_done(display);
+        return err_set(e, ERR_NO_MEMORY, "keep a display");
+    }
+    run->displays = grown;
+    run->displays[run->display_count++] = *display;
+    return 0;
+}
+
+static int on_display(struct exec *x, const struct frame *frame, struct err *e)
+{
+    struct display display = {0};
+    struct field update = {0};
+    if (display_from_frame(frame, &display, e))
+        return -1;
+    if (x->clears_next)
+        clear_displays(x);
+    x->clears_next = false;
+    put(x, &(struct run_event){.kind = RUN_DISPLAY, .display = &display});
+    bool is_update = field_find(frame, FIELD_UPDATE, &update) && field_u32(&update, 0) != 0;
+    return keep_display(x, &display, is_update, e);
+}
+
+static int on_clear(struct exec *x, const struct frame *frame)
+{
+    struct field wait = {0};
+    if (field_find(frame, FIELD_WAIT, &wait) && field_u32(&wait, 0) != 0) {
+        x->clears_next = true;
+        return 0;
+    }
+    clear_displays(x);
+    put(x, &(struct run_event){.kind = RUN_CLEAR});
+    return 0;
+}
+
+static int on_result(struct exec *x, const struct frame *frame, struct err *e)
+{
+    display_done(&x->run->result);
+    if (display_from_frame(frame, &x->run->result, e))
+        return -1;
+    put(x, &(struct run_event){.kind = RUN_RESULT, .display = &x->run->result});
+    return 0;
+}
+
+static int on_error(struct exec *x, const struct frame *frame, struct err *e)
+{
+    run_error_done(&x->run->error);
+    if (run_error_from_frame(frame, &x->run->error, e))
+        return -1;
+    put(x, &(struct run_event){.kind = RUN_ERROR, .error = &x->run->error});
+    return 0;
+}
+
+static int on_frame(void *arg, const struct frame *frame, struct err *e)
+{
+    struct exec *x = arg;
+    /* A thread of the session may print or show something when the run is over. It gets its answer; what
+     * it shows belongs to no run any more. */
+    if (x->is_done)
+        return pump_acknowledge(x->k, frame, e);
+    switch (frame->kind) {
+    case FRAME_SYNC: return pump_acknowledge(x->k, frame, e);
+    case FRAME_DISPLAY: return on_display(x, frame, e) ? -1 : pump_acknowledge(x->k, frame, e);
+    case FRAME_CLEAR: return on_clear(x, frame) ? -1 : pump_acknowledge(x->k, frame, e);
+    case FRAME_RESULT: return on_result(x, frame, e);
+    case FRAME_ERROR: return on_error(x, frame, e);
+    case FRAME_DONE: x->is_done = true; return 0;
+    default: return err_set(e, ERR_PROTOCOL, "a frame of kind %d", frame->kind);
+    }
+}
+
+static int send_run(struct kernel *k, const struct run_spec *spec, struct err *e)
+{
+    size_t mark = frame_begin(&k->out, FRAME_RUN);
+    field_put(&k->out, FIELD_CODE, spec->code, spec->code_len);
+    if (spec->name)
+        field_put(&k->out, FIELD_NAME, spec->name, strlen(spec->name));
+    if (spec->stdin_text)
+        field_put(&k->out, FIELD_STDIN, spec->stdin_text, spec->stdin_len);
+    for (const char *const *env = spec->env; env && *env; env++)
+        field_put(&k->out, FIELD_ENV, *env, strlen(*env));
+    frame_end(&k->out, mark);
+    return pump_send(k, e);
+}
+
+/* The wall clock limit, or the next step of an interrupt that was not obeyed. */
+static void on_deadline(struct exec *x)
+{
+    if (x->interrupts == 0) {
+        interrupt(x, END_TIMEOUT);
+    } else if (x->interrupts == 1) {
+        kernel_request(x->k, JAIL_INTERRUPT);
+        x->interrupts = 2;
+        x->deadline_us = clock_us() + INTERRUPT_GRACE_MS * 500;
+    } else {
+        const struct pump_user user = {on_stream, on_frame, x};
+        kernel_kill(x->k, &user);
+    }
+}
+
+/* How the jail's end ends the run, where nothing else has ended it before. */
+static void on_jail_end(struct exec *x)
+{
+    const struct jail_event *end = &x->k->end;
+    kernel_enter(x->k, KERNEL_DEAD);
+    if (x->is_done)
+        return; /* what died after the end of the run did not end it */
+    switch (end->cause) {
+    case JAIL_OVER_MEMORY: decide(x, END_MEMORY); break;
+    case JAIL_OVER_DISK: decide(x, END_DISK); break;
+    case JAIL_KILLED: decide(x, END_KILLED); break;
+    case JAIL_EXITED:
+        x->run->crash_code = end->status;
+        decide(x, END_CRASHED);
+        break;
+    case JAIL_SIGNALLED:
+        x->run->crash_signal = end->status;
+        decide(x, END_CRASHED);
+        break;
+    }
+}
+
+static void follow(struct exec *x)
+{
+    const struct pump_user user = {on_stream, on_frame, x};
+    struct err e = {0};
+    while (!x->is_done && x->k->end.kind == 0 && x->k->state != KERNEL_DEAD) {
+        if (atomic_load_explicit(&x->k->is_cancelled, memory_order_acquire))
+            interrupt(x, END_CANCELLED);
+        if (pump(x->k, x->deadline_us, &user, &e)) {
+            decide(x, END_KILLED);
+            snprintf(x->run->hint, sizeof x->run->hint, "The session was ended: %.200s.", e.text);
+            kernel_kill(x->k, &user);
+        } else if (!x->is_done && x->k->end.kind == 0 && clock_us() >= x->deadline_us) {
+            on_deadline(x);
+        }
+    }
+    if (x->k->end.kind || x->k->state == KERNEL_DEAD)
+        on_jail_end(x);
+}
+
+/* Asked while the files are looked at; the answer is usually there when we need it. */
+static void measure(struct exec *x)
+{
+    const struct pump_user user = {on_stream, on_frame, x};
+    struct kernel *k = x->k;
+    struct err ignored = {0};
+    int64_t deadline_us = clock_us() + 1000000;
+    while (!k->has_usage && k->handle >= 0 && clock_us() < deadline_us)
+        if (pump(k, deadline_us, &user, &ignored))
+            break; /* only numbers are missing then */
+    x->run->cpu_us = k->used.cpu_us > k->cpu_before_us ? k->used.cpu_us - k->cpu_before_us : 0;
+    x->run->memory_peak = k->used.memory_peak;
+    x->run->disk_bytes = k->used.disk_bytes;
+    x->run->disk_files = k->used.disk_files;
+    k->cpu_before_us = k->used.cpu_us;
+}
+
+static void collect(struct exec *x)
+{
+    struct kernel *k = x->k;
+    struct err e = {0};
+    if (k->state != KERNEL_DEAD) {
+        k->has_usage = false;
+        kernel_request(k, JAIL_USAGE);
+    }
+    if (capture_next(k->data_fd, &k->files, &x->run->files, &e))
+        snprintf(x->run->hint, sizeof x->run->hint, "The files of this run could not be listed.");
+    measure(x);
+    if (k->end.kind)
+        kernel_enter(k, KERNEL_DEAD); /* meanwhile */
+}
+
+/* What to do next, in words a model can act on. */
+static void advise(struct run *run)
+{
+    const char *hint = NULL;
+    if (*run->hint)
+        return;
+    switch (run->end) {
+    case END_TIMEOUT:
+        hint =
+            "The code ran longer than its time limit. Do less at once, make it faster, or ask for "
+            "a longer timeout.";
+        break;
+    case END_MEMORY:
+        hint = "The session used more memory than its limit and was ended. Work on smaller pieces "
+               "(chunks, fewer columns, smaller types) or ask for more memory.";
+        break;
+    case END_OUTPUT_LIMIT:
+        hint = "The code printed too much. Print a summary, or write to a file in /mnt/data.";
+        break;
+    case END_DISK:
+        hint =
+            "/mnt/data grew over its limit and the session was ended. Delete what is not needed, "
+            "write less, or ask for more disk.";
+        break;
+    case END_CRASHED:
+        hint = "The Python interpreter itself died (not an exception). Native code, os._exit or a "
+               "signal did it.";
+        break;
+    case END_KILLED: hint = "The session was ended from outside."; break;
+    case END_OK:
+    case END_ERROR:
+    case END_CANCELLED:
+    case END_COUNT: return;
+    }
+    bool is_lost = run->state == STATE_LOST;
+    snprintf(run->hint, sizeof run->hint, "%s%s", hint,
+             is_lost ? " Variables are lost; files in /mnt/data are kept."
+                     : " Variables are kept.");
+}
+
+static int check_spec(struct kernel *k, const struct run_spec *spec, struct err *e)
+{
+    if (!kernel_is_alive(k))
+        return err_set(e, ERR_CONFLICT, "the kernel has ended; start another");
+    if (k->state != KERNEL_IDLE)
+        return err_set(e, ERR_CONFLICT, "the kernel is busy with another run");
+    if (spec->code_len > CODE_MAX)
+        return err_set(e, ERR_LIMIT, "the code has %zu bytes; at most %d are taken", spec->code_len,
+                       CODE_MAX);
+    if (spec->stdin_len > STDIN_MAX)
+        return err_set(e, ERR_LIMIT, "the input has %zu bytes; at most %d are taken",
+                       spec->stdin_len, STDIN_MAX);
+    return 0;
+}
+
+int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_sink *sink,
+               struct run *ret, struct err *e)
+{
+    if (check_spec(k, spec, e))
+        return -1;
+    uint32_t wall_ms = spec->wall_ms ? spec->wall_ms : k->limits.wall_ms;
+    int64_t begun_us = clock_us();
+    *ret = (struct run){.out = KEEP_INIT(k->limits.output_bytes),
+                        .err = KEEP_INIT(k->limits.output_bytes),
+                        .state = k->has_run ? STATE_KEPT : STATE_FRESH,
+                        .started_wall_us = clock_wall_us(),
+                        .limits = k->limits};
+    ret->limits.wall_ms = wall_ms;
+    struct exec x = {
+        .k = k, .sink = sink, .run = ret, .deadline_us = begun_us + (int64_t)wall_ms * 1000};
+    atomic_store_explicit(&k->is_cancelled, false, memory_order_release);
+    kernel_enter(k, KERNEL_BUSY);
+    snapshot_settle(&k->files);
+    if (send_run(k, spec, e)) {
+        buf_done(&k->out); /* nothing of it has been sent */
+        kernel_enter(k, KERNEL_IDLE);
+        run_done(ret);
+        e->code = ERR_LIMIT;
+        return -1;
+    }
+    follow(&x);
+    decide(&x, ret->error.name ? END_ERROR : END_OK);
+    ret->duration_us = (uint64_t)(clock_us() - begun_us);
+    collect(&x);
+    k->has_run = true;
+    if (k->state == KERNEL_DEAD)
+        ret->state = STATE_LOST;
+    else
+        kernel_enter(k, KERNEL_IDLE);
+    advise(ret);
+    return 0;
+}

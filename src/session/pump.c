@@ -1,0 +1,172 @@
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fdio.h"
+#include "session/kernel_int.h"
+
+enum {
+    CHUNK = 64 << 10,
+    /* A pipe holds at most this much, so having read it all that was written before is read. */
+    PIPE_MAX = (1 << 20) + CHUNK,
+};
+
+/* Passes on what a stream holds now. What is written while we read may come along, but a writer that
+ * never stops does not keep us here. */
+static int drain(struct kernel *k, enum kernel_stream stream, const struct pump_user *user,
+                 struct err *e)
+{
+    char bytes[CHUNK];
+    for (size_t total = 0; k->stream[stream] >= 0 && total < PIPE_MAX;) {
+        ssize_t n = read(k->stream[stream], bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return 0; /* EAGAIN: empty */
+        if (n == 0) {
+            (void)close(k->stream[stream]);
+            k->stream[stream] = -1;
+            return 0;
+        }
+        total += (size_t)n;
+        if (user->on_stream(user->arg, stream, bytes, (size_t)n, e))
+            return -1;
+        if ((size_t)n < sizeof bytes)
+            return 0;
+    }
+    return 0;
+}
+
+static int drain_both(struct kernel *k, const struct pump_user *user, struct err *e)
+{
+    return drain(k, STREAM_OUT, user, e) || drain(k, STREAM_ERR, user, e) ? -1 : 0;
+}
+
+static int flush(struct kernel *k, struct err *e)
+{
+    while (k->control >= 0 && k->out_sent < k->out.len) {
+        ssize_t n = send(k->control, k->out.bytes + k->out_sent, k->out.len - k->out_sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        if (n < 0) { /* it is gone; the handle will say why */
+            (void)close(k->control);
+            k->control = -1;
+            break;
+        }
+        k->out_sent += (size_t)n;
+    }
+    if (k->out_sent == k->out.len || k->control < 0) {
+        k->out_sent = 0;
+        buf_done(&k->out);
+    }
+    return buf_check(&k->out, e);
+}
+
+int pump_send(struct kernel *k, struct err *e)
+{
+    if (buf_check(&k->out, e)) {
+        e->code = ERR_PROTOCOL;
+        return err_wrap(e, "the kernel does not read");
+    }
+    return flush(k, e);
+}
+
+int pump_acknowledge(struct kernel *k, const struct frame *frame, struct err *e)
+{
+    if (frame->kind != FRAME_SYNC && frame->kind != FRAME_DISPLAY && frame->kind != FRAME_CLEAR)
+        return err_set(e, ERR_PROTOCOL, "a frame of kind %d where none is due", frame->kind);
+    frame_end(&k->out, frame_begin(&k->out, FRAME_ACK));
+    return pump_send(k, e);
+}
+
+static int read_control(struct kernel *k, struct err *e)
+{
+    char bytes[CHUNK];
+    size_t room = frame_room(&k->in);
+    /* No control buffer: descriptors sent along are dropped by the operating system. */
+    ssize_t n = recv(k->control, bytes, room < sizeof bytes ? room : sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+        return 0;
+    if (n <= 0) {
+        (void)close(k->control);
+        k->control = -1;
+        return 0;
+    }
+    return frame_fill(&k->in, bytes, (size_t)n, e);
+}
+
+static int pass_frames(struct kernel *k, const struct pump_user *user, struct err *e)
+{
+    struct frame frame;
+    int more;
+    while ((more = frame_next(&k->in, &frame, e)) == 1)
+        if (drain_both(k, user, e) || user->on_frame(user->arg, &frame, e))
+            return -1;
+    return more;
+}
+
+void kernel_listen(struct kernel *k)
+{
+    uint8_t bytes[JAIL_EVENT_SIZE];
+    struct jail_event event;
+    struct err e = {0};
+    while (k->handle >= 0) {
+        size_t len = 0, fd_count = 0;
+        int got = fd_recv(k->handle, bytes, sizeof bytes, &len, NULL, 0, &fd_count, &e);
+        if (got && e.code == ERR_UNAVAILABLE)
+            return;
+        if (got || len == 0 || jail_event_get(bytes, len, &event, &e)) {
+            (void)close(k->handle);
+            k->handle = -1;
+            if (k->end.kind == 0) /* the spawner itself is gone */
+                k->end = (struct jail_event){.kind = JAIL_ENDED, .cause = JAIL_KILLED};
+            return;
+        }
+        if (event.kind == JAIL_STARTED)
+            k->has_started = true;
+        if (event.kind == JAIL_USED || event.kind == JAIL_ENDED) {
+            k->used = event;
+            k->has_usage = true;
+        }
+        if (event.kind == JAIL_ENDED || event.kind == JAIL_FAILED)
+            k->end = event;
+    }
+}
+
+int pump(struct kernel *k, int64_t deadline_us, const struct pump_user *user, struct err *e)
+{
+    enum { CONTROL, OUT, ERR, HANDLE, WAKE, COUNT };
+    struct pollfd ready[COUNT] = {
+        [CONTROL] = {.fd = k->control, .events = POLLIN},
+        [OUT] = {.fd = k->stream[STREAM_OUT], .events = POLLIN},
+        [ERR] = {.fd = k->stream[STREAM_ERR], .events = POLLIN},
+        [HANDLE] = {.fd = k->handle, .events = POLLIN},
+        [WAKE] = {.fd = k->wake, .events = POLLIN},
+    };
+    if (k->out_sent < k->out.len)
+        ready[CONTROL].events |= POLLOUT;
+    if (poll(ready, COUNT, clock_poll_ms(deadline_us)) < 0 && errno != EINTR)
+        return err_sys(e, errno, "wait for the kernel");
+
+    if (ready[WAKE].revents) {
+        uint64_t count;
+        (void)!read(k->wake, &count, sizeof count); /* the flag says it all */
+    }
+    if ((ready[CONTROL].revents & POLLOUT) && flush(k, e))
+        return -1;
+    if (ready[CONTROL].revents & (POLLIN | POLLHUP | POLLERR))
+        if (read_control(k, e) || pass_frames(k, user, e))
+            return -1;
+    if (ready[HANDLE].revents)
+        kernel_listen(k);
+    if ((ready[OUT].revents || ready[ERR].revents || k->end.kind) && drain_both(k, user, e))
+        return -1;
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* spawner.h -- the engine's end of the privileged spawner.
+ *
+ * Starts cicada-spawn, hears what this host can do, and asks it for jails. One spawner serves any
+ * number of jails and threads. When it is closed, or the process ends, every jail ends.
+ */
+#ifndef SESSION_SPAWNER_H
+#define SESSION_SPAWNER_H
+
+#include "wire/jail.h"
+
+struct spawner;
+
+/* Starts the program `spawn_path`, which will exec `kernel_path` inside each jail. Blocks until it
+ * has greeted. Fails with ERR_UNAVAILABLE and the reason when this host cannot hold a jail. */
+int spawner_open(const char *spawn_path, const char *kernel_path, struct spawner **ret,
+                 struct err *e);
+void spawner_close(struct spawner *s);
+
+const struct jail_hello *spawner_hello(const struct spawner *s);
+int spawner_pid(const struct spawner *s);
+
+/* Asks for a jail. `fds` are borrowed. Does not wait: the answer comes over the handle. */
+int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[JAIL_FDS],
+                 struct err *e);
+
+#endif

@@ -1,0 +1,183 @@
+#include "spawn/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "sandbox/landlock.h"
+#include "spawn/trial.h"
+#include "spawn/userns.h"
+
+enum {
+    /* Sessions' uids lie between these: above the ranges of users, containers and systemd's
+     * allocations that are common, below 2^31, which some programs take for negative. */
+    UID_FIRST = 1000000000,
+    UID_BLOCK = 2 * HOST_SLOTS,
+    UID_BLOCKS = 65536,
+    UID_TRIES = 256,
+
+    LANDLOCK_ABI_SCOPES = 6, /* the first that fences signals and abstract sockets */
+
+    CONTROL_AT = 4100, /* above any descriptor number a session may use (limits: open_files) */
+};
+
+/* A block of uids no other spawner on this host uses. The claim is a name in the kernel that
+ * disappears with us: an abstract socket, bound in the host's network namespace. */
+static int claim_uids(struct host *h, struct err *e)
+{
+    scoped(fd_closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_sys(e, errno, "claim uids");
+    for (unsigned i = 0; i < UID_TRIES; i++) {
+        unsigned block = ((unsigned)getpid() + i) % UID_BLOCKS;
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cicada-uids-%u", block);
+        socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+        if (bind(fd, (struct sockaddr *)&name, size) == 0) {
+            h->uid_base = UID_FIRST + block * UID_BLOCK;
+            h->uid_claim = take_fd(&fd);
+            return 0;
+        }
+        if (errno != EADDRINUSE)
+            return err_sys(e, errno, "claim uids");
+    }
+    return err_set(e, ERR_LIMIT, "too many spawners on this host: no uids left for sessions");
+}
+
+static bool has_namespaces(const struct jail_hello *hello)
+{
+    return !hello->failure[MECH_USER_NS] && !hello->failure[MECH_MOUNT_NS] &&
+           !hello->failure[MECH_PID_NS] && !hello->failure[MECH_IPC_NS] &&
+           !hello->failure[MECH_NET_NS];
+}
+
+static enum tier choose_tier(const struct jail_hello *hello)
+{
+    if (hello->failure[MECH_SECCOMP] || hello->failure[MECH_LANDLOCK] || hello->failure[MECH_PIDFD])
+        return TIER_NONE;
+    if (has_namespaces(hello))
+        return TIER_FULL;
+    if (!hello->failure[MECH_UNIQUE_UID])
+        return TIER_CONTAINER_ROOT;
+    /* All sessions have one uid then: only Landlock's scopes keep them from killing each other. */
+    return hello->landlock_abi >= LANDLOCK_ABI_SCOPES ? TIER_CONTAINER_USER : TIER_NONE;
+}
+
+static void find_out(struct host *h)
+{
+    struct jail_hello *hello = &h->hello;
+    trial_namespaces(h->is_root, hello->failure);
+    hello->failure[MECH_SECCOMP] = trial_seccomp();
+    hello->failure[MECH_PIDFD] = trial_pidfd();
+    hello->landlock_abi = (uint32_t)landlock_abi();
+    hello->failure[MECH_LANDLOCK] = hello->landlock_abi ? 0 : ENOSYS;
+    hello->failure[MECH_UNIQUE_UID] = h->is_root ? 0 : EPERM;
+    hello->failure[MECH_IDMAP] = h->is_root && has_namespaces(hello) ? 0 : EPERM;
+    hello->failure[MECH_CG_MEMORY] = h->support.memory;
+    hello->failure[MECH_CG_PIDS] = h->support.pids;
+    hello->failure[MECH_CG_CPU] = h->support.cpu;
+    hello->cgroup = (uint32_t)h->support.version;
+    hello->tier = choose_tier(hello);
+}
+
+/* In a container the first process cannot be born in its group, and a group it is not in would only
+ * pretend to limit it. There the spawner looks instead. */
+static void forget_cgroups(struct host *h)
+{
+    struct jail_hello *hello = &h->hello;
+    cgroups_close(h->cgroups);
+    h->cgroups = NULL;
+    h->support = (struct cgroup_support){EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP, 0};
+    hello->failure[MECH_CG_MEMORY] = hello->failure[MECH_CG_PIDS] = EOPNOTSUPP;
+    hello->failure[MECH_CG_CPU] = EOPNOTSUPP;
+    hello->cgroup = 0;
+}
+
+/* The number is above every descriptor a session may have, if the host lets us go that far. */
+static int raise_descriptors(struct host *h, struct err *e)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files))
+        return err_sys(e, errno, "read the limit of descriptors");
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files))
+        return err_sys(e, errno, "raise the limit of descriptors");
+    h->control_at = files.rlim_max > CONTROL_AT ? CONTROL_AT : (int)files.rlim_max - 1;
+    /* The number stays taken here, so that no descriptor of ours ever has it. */
+    scoped(fd_closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || dup3(null, h->control_at, O_CLOEXEC) < 0)
+        return err_sys(e, errno, "reserve the control socket's number");
+    return 0;
+}
+
+static int move_in(struct host *h, struct err *e)
+{
+    int why = h->is_root ? 0 : userns_enter(CLONE_NEWNS);
+    if (why)
+        return err_sys(e, why, "enter a user namespace");
+    if (unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS))
+        return err_sys(e, errno, "unshare network, ipc and uts namespaces");
+    return root_build(h->kernel_path, h->is_root, &h->root, e);
+}
+
+/* Without pid namespaces what a session leaves behind becomes ours to reap. */
+static int adopt_orphans(struct err *e)
+{
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+        return err_sys(e, errno, "become a subreaper");
+    return 0;
+}
+
+int host_open(const char *kernel_path, struct host *ret, struct err *e)
+{
+    struct host h = {.uid_claim = -1, .epoll_fd = -1, .root = {-1, -1}, .kernel_path = kernel_path};
+    h.is_root = geteuid() == 0;
+    if (access(kernel_path, X_OK))
+        return err_sys(e, errno, "find the kernel program");
+    if (raise_descriptors(&h, e) || cgroups_open(&h.cgroups, &h.support, e))
+        goto fail;
+    find_out(&h);
+    if (h.hello.tier != TIER_FULL)
+        forget_cgroups(&h);
+
+    const struct filter_policy policy = {.sockets = h.hello.tier == TIER_FULL,
+                                         .new_groups = h.hello.tier == TIER_FULL,
+                                         .memfd = h.support.memory == 0,
+                                         .affinity = h.support.cpu == 0};
+    if (h.hello.tier == TIER_NONE)
+        goto done;
+    if (filter_build(&policy, &h.filter, e))
+        goto fail;
+    if (h.is_root && claim_uids(&h, e))
+        goto fail;
+    /* From then on Landlock keeps abstract sockets of different sessions apart. */
+    h.own_network = h.hello.landlock_abi < LANDLOCK_ABI_SCOPES;
+    if (h.hello.tier == TIER_FULL ? move_in(&h, e) : adopt_orphans(e))
+        goto fail;
+done:
+    *ret = h;
+    return 0;
+
+fail:
+    host_close(&h);
+    return -1;
+}
+
+void host_close(struct host *h)
+{
+    cgroups_close(h->cgroups);
+    filter_done(&h->filter);
+    root_done(&h->root);
+    fd_closep(&h->uid_claim);
+    h->cgroups = NULL;
+}

@@ -1,0 +1,294 @@
+#include "spawn/jail.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fdio.h"
+#include "base/scope.h"
+#include "spawn/jail_int.h"
+
+enum {
+    LOOK_FIRST_US = 10000,   /* the first look at the disk, and the pause while it grows */
+    LOOK_MAX_US = 100000,    /* the longest pause: bounds by how much a limit can be overshot */
+    LOOK_ENTRIES = 512,      /* of a directory tree between two events */
+    LOOK_SHARE = 4,          /* pauses are this many times what a look costs */
+    LOOK_MEMORY_US = 1000,   /* of asking for memory between two events */
+    USAGE_ANSWER_US = 20000, /* and when the engine wants to know; else it hears older numbers */
+};
+
+static void tell(struct jail *j, const struct jail_event *event)
+{
+    uint8_t bytes[JAIL_EVENT_SIZE];
+    jail_event_put(event, bytes);
+    /* An engine that does not read, or is gone, will find out by the handle closing. */
+    if (j->handle >= 0)
+        (void)send(j->handle, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void tell_failed(struct jail *j)
+{
+    struct jail_event event = {.kind = JAIL_FAILED};
+    event.status = j->failure.why == FAILED_OUTSIDE ? 0 : j->failure.why;
+    snprintf(event.step, sizeof event.step, "%s",
+             *j->failure.step ? j->failure.step : "the first process died");
+    tell(j, &event);
+}
+
+static void measure(struct jail *j, struct jail_event *event)
+{
+    struct cgroup_usage used = {0};
+    struct err e = {0};
+    if (j->group && cgroup_usage(j->group, &used, &e) == 0) {
+        event->cpu_us = used.cpu_us;
+        event->memory_now = used.memory_now;
+        event->memory_peak = used.memory_peak;
+    }
+    if (event->cpu_us == 0)
+        event->cpu_us = j->cpu_us;
+    if (event->memory_peak == 0)
+        event->memory_peak = j->memory_peak;
+    if (event->memory_now == 0)
+        event->memory_now = j->memory_now;
+    if (j->usage) {
+        event->disk_bytes = usage_disk(j->usage);
+        event->disk_files = usage_files(j->usage);
+    }
+}
+
+void jail_kill(struct jail *j, enum jail_cause cause)
+{
+    if (!life_step(&j->life, LIFE_KILL))
+        return;
+    j->cause = cause;
+    /* Pid 1 takes its namespace with it. The group comes too: it is faster with many processes, and
+     * in a container it is all there is. */
+    (void)syscall(SYS_pidfd_send_signal, j->init_fd, SIGKILL, NULL, 0);
+    if (j->group)
+        cgroup_kill(j->group);
+    if (!j->has_namespaces)
+        (void)kill(-j->init, SIGKILL);
+}
+
+/* Goes on with the scan until it is complete or `budget_us` is over. True: complete. */
+static bool scan_memory(struct jail *j, int64_t budget_us)
+{
+    int64_t begun_us = clock_us();
+    if (!j->is_scanning)
+        memory_begin(&j->memory, j->init);
+    j->is_scanning = true;
+    while (!memory_step(&j->memory))
+        if (clock_us() - begun_us > budget_us)
+            return false;
+    j->is_scanning = false;
+    if (!j->memory.is_there)
+        return true;
+    j->memory_now = j->memory.bytes;
+    if (j->memory_peak < j->memory_now)
+        j->memory_peak = j->memory_now;
+    if (j->cpu_us < j->memory.cpu_us)
+        j->cpu_us = j->memory.cpu_us;
+    return true;
+}
+
+void jail_on_handle(struct jail *j)
+{
+    uint8_t bytes[JAIL_REQUEST_SIZE];
+    size_t len = 0, fd_count = 0;
+    struct jail_request request;
+    struct err e = {0};
+    int got = fd_recv(j->handle, bytes, sizeof bytes, &len, NULL, 0, &fd_count, &e);
+    if (got && e.code == ERR_UNAVAILABLE)
+        return;
+    if (got || len == 0 || jail_request_get(bytes, len, &request, &e)) {
+        jail_kill(j, JAIL_KILLED); /* closed, or not speaking our language any more */
+        jail_drop(j, &j->handle);
+        return;
+    }
+    struct jail_event used = {.kind = JAIL_USED};
+    switch (request.kind) {
+    case JAIL_INTERRUPT: jail_interrupt(j); break;
+    case JAIL_KILL: jail_kill(j, JAIL_KILLED); break;
+    case JAIL_USAGE:
+        if (j->life == LIFE_LIVE && j->polls_memory)
+            (void)scan_memory(j, USAGE_ANSWER_US);
+        measure(j, &used);
+        tell(j, &used);
+        break;
+    }
+}
+
+void jail_on_report(struct jail *j)
+{
+    char bytes[sizeof(struct inside_failure)];
+    size_t len = 0, fd_count = 0;
+    int fd = -1;
+    struct err e = {0};
+    if (fd_recv(j->report, bytes, sizeof bytes, &len, &fd, 1, &fd_count, &e))
+        len = 0;
+    if (len == sizeof j->failure && j->failure.why == 0) {
+        memcpy(&j->failure, bytes, sizeof j->failure);
+        j->failure.step[sizeof j->failure.step - 1] = '\0';
+        jail_kill(j, JAIL_KILLED);
+    } else if (len == 1 && fd_count == 1 && j->kernel_fd < 0) {
+        j->kernel_fd = take_fd(&fd);
+    } else if (len == 0) {
+        jail_drop(j, &j->report);
+        if (j->kernel_fd >= 0 && life_step(&j->life, LIFE_EXECUTED))
+            tell(j, &(struct jail_event){.kind = JAIL_STARTED});
+    }
+    fd_closep(&fd);
+}
+
+void jail_on_oom(struct jail *j)
+{
+    if (j->life != LIFE_DYING && cgroup_is_oom(j->group))
+        jail_kill(j, JAIL_OVER_MEMORY);
+}
+
+/* Looks more often the closer the limit is and the less a look costs. */
+static int64_t next_pause(const struct jail *j, bool grew)
+{
+    int64_t pause = grew ? LOOK_FIRST_US : j->pause_us * 2;
+    int64_t cost = usage_round_us(j->usage) * LOOK_SHARE;
+    if (pause > LOOK_MAX_US)
+        pause = LOOK_MAX_US;
+    return pause < cost ? cost : pause;
+}
+
+/* True when none of its processes ran since the last look: then nothing can have been written. The
+ * counter moves with the clock's ticks, so over a short time it says nothing. */
+static bool has_slept(struct jail *j)
+{
+    struct cgroup_usage used = {0};
+    struct err ignored = {0};
+    if (!j->group || cgroup_usage(j->group, &used, &ignored) || used.cpu_us == 0)
+        return false;
+    bool slept = used.cpu_us == j->cpu_looked_us && j->pause_us >= LOOK_MAX_US;
+    j->cpu_looked_us = used.cpu_us;
+    return slept;
+}
+
+static void look_again_in(struct jail *j, int64_t pause_us)
+{
+    j->pause_us = pause_us;
+    j->look_us = clock_us() + pause_us;
+}
+
+void jail_look(struct jail *j)
+{
+    if (!j->is_looking && has_slept(j)) {
+        look_again_in(j, LOOK_MAX_US);
+        return;
+    }
+    if (!j->is_looking)
+        j->used_before = usage_disk(j->usage) + usage_files(j->usage);
+    j->is_looking = true;
+    if (!j->has_seen_disk)
+        j->has_seen_disk = usage_step(j->usage, LOOK_ENTRIES);
+    if (usage_disk(j->usage) > j->limits.disk_bytes || usage_files(j->usage) > j->limits.files)
+        jail_kill(j, JAIL_OVER_DISK);
+    if (!j->has_seen_disk)
+        return; /* goes on in the next slice */
+    if (j->polls_memory && !scan_memory(j, LOOK_MEMORY_US))
+        return;
+    if (j->polls_memory && j->memory_now > j->limits.memory_bytes)
+        jail_kill(j, JAIL_OVER_MEMORY);
+    j->is_looking = j->has_seen_disk = false;
+    bool grew = usage_disk(j->usage) + usage_files(j->usage) != j->used_before;
+    look_again_in(j, next_pause(j, grew));
+}
+
+/* What the end was, as far as nobody decided it before. */
+static void find_cause(struct jail *j, struct jail_event *event)
+{
+    int code = __atomic_load_n(&j->words->cause, __ATOMIC_ACQUIRE);
+    event->cause = j->cause;
+    event->status = SIGKILL;
+    if (code != 0)
+        event->status = j->words->status;
+    if (event->cause == 0 && j->group && cgroup_is_oom(j->group))
+        event->cause = JAIL_OVER_MEMORY;
+    if (event->cause == 0)
+        event->cause = code == CLD_EXITED ? JAIL_EXITED : JAIL_SIGNALLED;
+    if (j->cpu_us == 0 && code != 0)
+        j->cpu_us = (uint64_t)j->words->used.ru_utime.tv_sec * 1000000 +
+                    (uint64_t)j->words->used.ru_utime.tv_usec +
+                    (uint64_t)j->words->used.ru_stime.tv_sec * 1000000 +
+                    (uint64_t)j->words->used.ru_stime.tv_usec;
+    if (j->memory_peak == 0 && code != 0)
+        j->memory_peak = (uint64_t)j->words->used.ru_maxrss * 1024;
+}
+
+static void let_go(struct jail *j)
+{
+    (void)life_step(&j->life, LIFE_REAPED);
+    if (j->is_handed_over)
+        jail_take_back(j);
+    jail_drop(j, &j->init_fd);
+    jail_drop(j, &j->kernel_fd);
+    usage_free(take(j->usage));
+    jail_drop(j, &j->data_fd);
+}
+
+void jail_fail(struct jail *j)
+{
+    let_go(j);
+    tell_failed(j);
+}
+
+void jail_reap(struct jail *j)
+{
+    siginfo_t info = {0};
+    int flags = WEXITED | WNOHANG;
+    if (waitid(P_PIDFD, (id_t)j->init_fd, &info, flags | WNOWAIT) || info.si_pid == 0)
+        return;
+    /* While the leader is a zombie the number of its group cannot mean another one. */
+    if (!j->has_namespaces)
+        container_sweep(j);
+    (void)waitid(P_PIDFD, (id_t)j->init_fd, &info, flags); /* or the sweep has reaped it */
+    /* Reports that are still in the socket come first: they say why a start failed. */
+    while (j->report >= 0)
+        jail_on_report(j);
+    bool had_started = j->failure.why == 0 && j->kernel_fd >= 0;
+    struct jail_event event = {.kind = JAIL_ENDED};
+    find_cause(j, &event);
+    measure(j, &event);
+    let_go(j);
+    if (had_started)
+        tell(j, &event);
+    else
+        tell_failed(j);
+}
+
+bool jail_free(struct jail *j)
+{
+    assert(j->life == LIFE_SWEPT);
+    /* Its descriptor goes with the group, and a process that was just cloned may hold a copy. */
+    if (j->group && cgroup_event_fd(j->group) >= 0)
+        (void)epoll_ctl(j->epoll_fd, EPOLL_CTL_DEL, cgroup_event_fd(j->group), NULL);
+    if (j->group && !cgroup_free(j->group))
+        return false;
+    jail_drop(j, &j->handle);
+    jail_drop(j, &j->report);
+    memory_done(&j->memory);
+    if (j->words)
+        (void)munmap(j->words, sizeof *j->words);
+    free(j);
+    return true;
+}

@@ -1,0 +1,83 @@
+/* jail.h -- one jail, from the request for it to the last trace of it being gone.
+ *
+ * Its states are in life.h.
+ * There is one way to die: jail_kill sets the cause (the first one counts) and kills; what has to be
+ * cleaned up is cleaned up in jail_reap, whatever led there.
+ */
+#ifndef SPAWN_JAIL_H
+#define SPAWN_JAIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sandbox/cgroup.h"
+#include "sandbox/memory.h"
+#include "sandbox/usage.h"
+#include "spawn/host.h"
+#include "spawn/inside.h"
+#include "spawn/life.h"
+#include "wire/jail.h"
+
+/* The descriptors of a jail that the loop waits for. */
+enum jail_source { SOURCE_HANDLE, SOURCE_REPORT, SOURCE_INIT, SOURCE_OOM, SOURCE_COUNT };
+
+struct jail;
+
+struct jail_watch {
+    struct jail *jail; /* NULL: the engine's socket */
+    enum jail_source source;
+};
+
+struct jail {
+    struct jail *next;
+    uint32_t slot;
+    enum life life;
+    enum jail_cause cause; /* 0: none yet */
+    struct jail_watch watch[SOURCE_COUNT];
+    int handle, report;     /* -1: closed */
+    int init_fd, kernel_fd; /* pidfds */
+    pid_t init;
+    int data_fd;
+    bool has_namespaces; /* tier full */
+    bool polls_memory;   /* no memory cgroup */
+    bool is_handed_over; /* the data directory was chowned to the session */
+    uid_t disk_uid;      /* its owner before that */
+    gid_t disk_gid;
+    int epoll_fd;         /* the loop's, borrowed */
+    struct cgroup *group; /* NULL: no cgroups */
+    struct usage *usage;
+    struct last_words *words;
+    struct limits limits;
+    struct inside_failure failure;  /* why != 0: a step of the start failed */
+    int64_t look_us;                /* when to look at disk (and memory) next */
+    bool is_looking, has_seen_disk; /* a look is under way; its first half is done */
+    uint64_t used_before;           /* disk and files when it began: whether they grow */
+    int64_t pause_us;               /* between two looks */
+    struct memory_scan memory;      /* where no cgroup counts it: the one under way */
+    bool is_scanning;
+    uint64_t memory_peak, memory_now, cpu_us; /* as of the last complete one */
+    uint64_t cpu_looked_us; /* when last looked at: who did not run has not written */
+};
+
+/* Makes the jail and starts its first process. Takes over all of `fds`. Always gives back a jail: one
+ * whose start failed is SWEPT and has said so over its handle. NULL only without memory. */
+struct jail *jail_start(struct host *host, uint32_t slot, const struct jail_spec *spec,
+                        const int fds[JAIL_FDS]);
+
+/* Ends it for that reason, unless it is ending already. */
+void jail_kill(struct jail *j, enum jail_cause cause);
+
+/* Each is called when its descriptor is ready. */
+void jail_on_handle(struct jail *j);
+void jail_on_report(struct jail *j);
+void jail_on_oom(struct jail *j);
+void jail_reap(struct jail *j); /* pid 1 has ended */
+
+/* Looks at what a living jail uses, or goes on doing so; ends it when that is too much. Takes about a
+ * millisecond and says when to look again (look_us). */
+void jail_look(struct jail *j);
+
+/* Tries to remove the last trace of a SWEPT jail. True: it is freed. */
+bool jail_free(struct jail *j);
+
+#endif

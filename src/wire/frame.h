@@ -1,0 +1,133 @@
+/* frame.h -- what engine and kernel say to each other, as bytes.
+ *
+ * Both ends of a stream socket exchange frames:
+ *
+ *     u32 length of the payload | u8 kind | 3 zero bytes | payload
+ *
+ * and every payload is a list of fields:
+ *
+ *     u16 tag | u16 zero | u32 length | bytes          repeated to the end of the payload
+ *
+ * All numbers are little-endian. This file parses; it does no I/O. The engine reads what a
+ * kernel writes with it, and a kernel is hostile once it runs a session's code: every length is
+ * checked before it is believed, and anything unexpected is ERR_PROTOCOL, after which the only
+ * thing left to do is to end the kernel.
+ *
+ *     struct frame_reader r = FRAME_READER_INIT;          frame_fill: bytes as they arrive
+ *     while (frame_next(&r, &frame, e) == 1)              whole frames come out
+ *         for (struct field f = {0}; field_next(&frame, &f);) ...
+ *
+ * Kinds, their fields (* = any number of times) and who answers:
+ *
+ *   engine -> kernel
+ *     RUN       CODE NAME? STDIN? ENV*        run it; frames below follow, DONE is the last
+ *     ACK                                     answers SYNC, DISPLAY and CLEAR
+ *     ASK       TOPIC CODE? CURSOR?           "complete", "inspect", "variables"; REPLY follows
+ *   kernel -> engine
+ *     HELLO     VERSION                       once, after sealing: now code may come
+ *     SYNC                                    read what stdout and stderr hold, then ACK
+ *     DISPLAY   (MIME FORM DATA)+ ID? UPDATE? a MIME bundle; ACK
+ *     CLEAR     WAIT                          forget the displays so far; ACK
+ *     RESULT    (MIME FORM DATA)+             value of the last expression
+ *     ERROR     NAME MESSAGE LINE? TRACEBACK  the exception that ended the run
+ *     DONE                                    the run is over, the kernel waits for the next
+ *     REPLY     DATA                          JSON text
+ */
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "wire/limits.h"
+
+struct err;
+
+enum { FRAME_HEAD = 8, FIELD_HEAD = 8 };
+
+enum frame_kind {
+    FRAME_RUN = 1,
+    FRAME_ACK = 2,
+    FRAME_ASK = 3,
+    FRAME_HELLO = 64,
+    FRAME_SYNC = 65,
+    FRAME_DISPLAY = 66,
+    FRAME_CLEAR = 67,
+    FRAME_RESULT = 68,
+    FRAME_ERROR = 69,
+    FRAME_DONE = 70,
+    FRAME_REPLY = 71,
+};
+
+enum field_tag {
+    FIELD_CODE = 1,
+    FIELD_NAME = 2,  /* of the file the code is from, or of an exception */
+    FIELD_STDIN = 3, /* text for input(); absent: input() is an error */
+    FIELD_ENV = 4,   /* NAME=value for this run */
+    FIELD_TOPIC = 5,
+    FIELD_CURSOR = 6, /* u32, in characters */
+    FIELD_VERSION = 7,
+    FIELD_MIME = 8, /* opens an entry of a bundle */
+    FIELD_FORM = 9, /* u8: enum field_form of the DATA that follows */
+    FIELD_DATA = 10,
+    FIELD_MESSAGE = 11,
+    FIELD_LINE = 12, /* u32: line of the code, from 1 */
+    FIELD_TRACEBACK = 13,
+    FIELD_ID = 14,     /* display_id */
+    FIELD_UPDATE = 15, /* u8 1: replaces the display of that ID */
+    FIELD_WAIT = 16,   /* u8 1: clear when the next display comes */
+};
+
+enum field_form { FORM_TEXT = 1, FORM_BINARY = 2, FORM_JSON = 3 };
+
+struct frame {
+    enum frame_kind kind;
+    const uint8_t *payload; /* borrowed from the reader until the next frame_fill or frame_next */
+    size_t len;
+};
+
+struct field {
+    enum field_tag tag;
+    const uint8_t *bytes;
+    size_t len;
+    size_t next; /* offset of the following field; 0 before the first */
+};
+
+struct frame_reader {
+    struct buf held;  /* bytes not yet given out */
+    size_t given_len; /* bytes at the front that the last frame occupied */
+};
+
+#define FRAME_READER_INIT ((struct frame_reader){.held = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD)})
+
+void frame_reader_done(struct frame_reader *r);
+
+/* How many more bytes may be filled in now: never 0 while no whole frame is held. */
+size_t frame_room(const struct frame_reader *r);
+
+/* Takes bytes as they came from the socket, at most frame_room(). Fails with ERR_LIMIT or
+ * ERR_NO_MEMORY. */
+int frame_fill(struct frame_reader *r, const void *bytes, size_t len, struct err *e);
+
+/* 1 and the next whole frame, all of whose fields are well-formed; 0 when more bytes are needed;
+ * -1 with ERR_PROTOCOL when the stream cannot be understood any more. */
+int frame_next(struct frame_reader *r, struct frame *ret, struct err *e);
+
+/* Steps through the fields. False at the end. */
+bool field_next(const struct frame *frame, struct field *f);
+
+/* The first field with that tag; false if there is none. */
+bool field_find(const struct frame *frame, enum field_tag tag, struct field *ret);
+
+/* A u8 or u32 field's number; `preset` if its length is not that of a number. */
+uint32_t field_u32(const struct field *f, uint32_t preset);
+
+/* Writing: frame_begin, any number of field_put_*, frame_end. Failure is the buf's (buf_check). */
+size_t frame_begin(struct buf *out, enum frame_kind kind); /* returns the mark for frame_end */
+void field_put(struct buf *out, enum field_tag tag, const void *bytes, size_t len);
+void field_put_u32(struct buf *out, enum field_tag tag, uint32_t v);
+void frame_end(struct buf *out, size_t mark);
+
+#endif

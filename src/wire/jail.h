@@ -1,0 +1,110 @@
+/* jail.h -- what the engine and the privileged spawner say to each other.
+ *
+ * Everything has a fixed size. The engine and the spawner share one SOCK_SEQPACKET socket, on which
+ *
+ *     spawner -> engine   jail_hello, once: the tier and which mechanisms work here
+ *     engine -> spawner   jail_spec with JAIL_FDS descriptors: make a jail
+ *
+ * The first of those descriptors is one end of another SOCK_SEQPACKET pair, the jail's handle. From
+ * then on all talk about that jail goes over the handle:
+ *
+ *     spawner -> engine   jail_event: STARTED or FAILED, then USED when asked, at last ENDED
+ *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE
+ *
+ * **Whoever holds the handle owns the jail.** When the engine closes it, or dies, the spawner kills
+ * the jail and cleans up; so nothing can be left running by forgetting it. After FAILED or ENDED the
+ * spawner closes its end; then no process, mount, cgroup or directory of the jail is left.
+ */
+#ifndef WIRE_JAIL_H
+#define WIRE_JAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/limits.h"
+
+struct err;
+
+/* How strong the jail is on this host; see docs/tiers.md. */
+enum tier {
+    TIER_NONE = 0,       /* too weak: refuse to run */
+    TIER_FULL = 1,       /* namespaces, Landlock, seccomp, limits */
+    TIER_CONTAINER_ROOT, /* no namespaces: own uid, Landlock, seccomp, rlimits, pollers */
+    TIER_CONTAINER_USER, /* the same without an own uid */
+};
+
+enum mechanism {
+#define MECHANISM(name, title, meaning, remedy) MECH_##name,
+#include "wire/mechanism.def"
+#undef MECHANISM
+    MECH_COUNT
+};
+
+struct jail_hello {
+    enum tier tier;
+    uint32_t landlock_abi;       /* 0: none */
+    uint32_t cgroup;             /* 0 none, 1 v1, 2 v2 */
+    int32_t failure[MECH_COUNT]; /* 0: works; otherwise the errno it failed with */
+};
+
+/* The descriptors that come with a jail_spec, in this order. */
+enum { JAIL_FD_HANDLE, JAIL_FD_CONTROL, JAIL_FD_STDOUT, JAIL_FD_STDERR, JAIL_FD_DATA, JAIL_FDS };
+
+struct jail_spec {
+    struct limits limits;
+};
+
+enum jail_request_kind { JAIL_INTERRUPT = 1, JAIL_KILL = 2, JAIL_USAGE = 3 };
+
+struct jail_request {
+    enum jail_request_kind kind;
+};
+
+enum jail_event_kind { JAIL_STARTED = 1, JAIL_FAILED = 2, JAIL_USED = 3, JAIL_ENDED = 4 };
+
+/* Why a jail ended. What the spawner saw; no word of it comes from inside. */
+enum jail_cause {
+    JAIL_EXITED = 1,  /* the kernel process exited by itself: status is its exit code */
+    JAIL_SIGNALLED,   /* it was killed from inside or by a fault: status is the signal */
+    JAIL_OVER_MEMORY, /* the memory limit */
+    JAIL_OVER_DISK,   /* the disk or files limit */
+    JAIL_KILLED,      /* the engine asked for it or closed the handle */
+};
+
+struct jail_event {
+    enum jail_event_kind kind;
+    enum jail_cause cause; /* ENDED */
+    int32_t status;        /* ENDED: exit code or signal; FAILED: errno */
+    uint64_t cpu_us;       /* USED, ENDED: CPU time of all processes so far */
+    uint64_t memory_peak;  /* USED, ENDED: bytes */
+    uint64_t memory_now;
+    uint64_t disk_bytes; /* USED, ENDED: growth of /mnt/data when last looked at */
+    uint64_t disk_files;
+    char step[128]; /* FAILED: the setup step that failed */
+};
+
+/* Sizes of the encoded forms. */
+enum {
+    JAIL_HELLO_SIZE = 16 + 4 * MECH_COUNT,
+    JAIL_SPEC_SIZE = 4 + 6 * 8 + 5 * 4,
+    JAIL_REQUEST_SIZE = 8,
+    JAIL_EVENT_SIZE = 16 + 5 * 8 + 128,
+};
+
+/* Encoding cannot fail. Decoding fails with ERR_PROTOCOL when size, magic or a value is out of
+ * range, and then *ret is untouched. */
+void jail_hello_put(const struct jail_hello *hello, uint8_t bytes[JAIL_HELLO_SIZE]);
+int jail_hello_get(const uint8_t *bytes, size_t len, struct jail_hello *ret, struct err *e);
+void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE]);
+int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struct err *e);
+void jail_request_put(const struct jail_request *request, uint8_t bytes[JAIL_REQUEST_SIZE]);
+int jail_request_get(const uint8_t *bytes, size_t len, struct jail_request *ret, struct err *e);
+void jail_event_put(const struct jail_event *event, uint8_t bytes[JAIL_EVENT_SIZE]);
+int jail_event_get(const uint8_t *bytes, size_t len, struct jail_event *ret, struct err *e);
+
+/* Fails with ERR_INVALID, naming the field, when a limit is outside LIMITS_MIN..LIMITS_MAX. */
+int limits_check(const struct limits *limits, struct err *e);
+
+const char *tier_name(enum tier tier); /* "full", "container-root", ... */
+
+#endif
