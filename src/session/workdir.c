@@ -94,7 +94,7 @@ static bool is_left_over(int dir_fd, const struct identity *self)
  * workdir. Nothing else in the directory is touched, and then it stays. */
 static void remove_below(int outer_fd)
 {
-    struct err ignored = {0};                  /* whatever stays is tried again by the next sweep */
+    struct err ignored = {0}; /* whatever stays is tried again by the next sweep */
     (void)!fchmodat(outer_fd, "data", 0700, 0); /* the session may have closed it to us */
     scoped(fd_closep) int data_fd =
         openat(outer_fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
