@@ -59,7 +59,7 @@ test_type_cache test_type_comments test_typechecks test_types test_typing test_u
 test_unicode test_unicode_file test_unicode_file_functions test_unicode_identifiers
 test_unicodedata test_unittest test_univnewlines test_unpack test_unpack_ex test_unparse
 test_urllib test_urlparse test_userdict test_userlist test_userstring test_utf8_mode
-test_utf8source test_uu test_uuid test_venv test_wait3 test_wait4 test_warnings test_wave
+test_utf8source test_uu test_uuid test_wait3 test_wait4 test_warnings test_wave
 test_weakref test_weakset test_with test_xdrlib test_xml_dom_minicompat test_xml_etree
 test_xml_etree_c test_xxtestfuzz test_yield_from test_zipapp test_zipfile test_zipfile64
 test_zipimport test_zipimport_support test_zlib test_zoneinfo
@@ -82,13 +82,14 @@ NETWORK = {
        for how in ("fork", "forkserver", "spawn")},
 }
 
-# Modules about files that are run a second time with their temporary directory in /mnt/data.
+# Modules about files that are run a second time with their temporary directory in /mnt/data, and
+# test_venv, which would fill /tmp and so disturb whoever is running beside it.
 CPYTHON_DATA = """
 test_bz2 test_csv test_dbm_dumb test_dbm_gnu test_fcntl test_file test_filecmp test_fileinput
 test_fileio test_genericpath test_glob test_gzip test_import test_io test_largefile test_lzma
 test_mailbox test_mmap test_os test_pathlib test_posix test_py_compile test_shelve test_shutil
-test_stat test_tarfile test_tempfile test_unicode_file test_unicode_file_functions test_zipfile
-test_zipimport
+test_stat test_tarfile test_tempfile test_unicode_file test_unicode_file_functions test_venv
+test_zipfile test_zipimport
 """.split()
 
 # Modules that are run by the kernel itself, in the process that runs the user's code.
