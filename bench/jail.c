@@ -2,8 +2,9 @@
  *
  *     bench-jail SPAWN NOTHING
  *
- * Starts the program NOTHING in turn by fork and exec, and as the kernel of a jail. Either way two
- * times are taken: until its first byte arrives, and until nothing of it is left.
+ * Starts the program NOTHING in turn by fork and exec, as the kernel of a jail, and as the loader
+ * of one that starts from an image. Each time two times are taken: until its first byte arrives,
+ * and until nothing of it is left. Of a parked jail a third is taken: from ATTACH to ATTACHED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ struct bench {
     struct spawner *spawner;
     const char *nothing;
     int data_fd;
+    int image; /* not that anybody looks into it */
 };
 
 struct pair {
@@ -86,6 +88,7 @@ static int measure_plain(struct bench *b, struct err *e)
     int greeted = await_greeting(control.ours, e);
     if (!greeted)
         sample_print("plain.ready", start);
+    close(take_fd(&control.ours));
 
     int status = 0;
     if (waitpid(pid, &status, 0) != pid)
@@ -114,7 +117,27 @@ static int await_event(int handle, enum jail_event_kind kind, struct jail_event 
     return 0;
 }
 
-static int measure_jail(struct bench *b, struct err *e)
+/* One way to start a jail, and what its times are called. */
+struct way {
+    const char *ready, *gone, *attached;
+    struct jail_spec spec;
+};
+
+/* A parked jail is given its directory. */
+static int attach(struct bench *b, int handle, const char *series, struct err *e)
+{
+    uint8_t bytes[JAIL_REQUEST_SIZE];
+    struct jail_event event;
+    jail_request_put(&(struct jail_request){.kind = JAIL_ATTACH}, bytes);
+    double start = sample_now_us();
+    if (fd_send(handle, bytes, sizeof bytes, &b->data_fd, 1, e) ||
+        await_event(handle, JAIL_ATTACHED, &event, e))
+        return -1;
+    sample_print(series, start);
+    return 0;
+}
+
+static int measure_jail(struct bench *b, const struct way *way, struct err *e)
 {
     scoped(pair_done) struct pair handle = {-1, -1};
     scoped(pair_done) struct pair control = {-1, -1};
@@ -123,14 +146,13 @@ static int measure_jail(struct bench *b, struct err *e)
         pair_pipe(&out, e))
         return -1;
 
-    struct jail_spec spec = {.limits = LIMITS_DEFAULT};
     const int fds[JAIL_FDS] = {
         [JAIL_FD_HANDLE] = handle.theirs, [JAIL_FD_CONTROL] = control.theirs,
         [JAIL_FD_STDOUT] = out.theirs,    [JAIL_FD_STDERR] = out.theirs,
-        [JAIL_FD_DATA] = b->data_fd,
+        [JAIL_FD_DATA] = b->data_fd,      [JAIL_FD_IMAGE] = b->image,
     };
     double start = sample_now_us();
-    if (spawner_jail(b->spawner, &spec, fds, e))
+    if (spawner_jail(b->spawner, &way->spec, fds, e))
         return -1;
     close(take_fd(&handle.theirs));
     close(take_fd(&control.theirs));
@@ -139,25 +161,39 @@ static int measure_jail(struct bench *b, struct err *e)
         (void)await_event(handle.ours, JAIL_ENDED, &event, e); /* knows better what failed */
         return -1;
     }
-    sample_print("jail.ready", start);
+    sample_print(way->ready, start);
+    if (way->attached && (await_event(handle.ours, JAIL_STARTED, &event, e) ||
+                          attach(b, handle.ours, way->attached, e)))
+        return -1;
+    close(take_fd(&control.ours));
     if (await_event(handle.ours, JAIL_ENDED, &event, e))
         return -1;
     if (event.cause != JAIL_EXITED || event.status)
         return err_set(e, ERR_INTERNAL, "the jail ended by %d, status %d", event.cause,
                        event.status);
-    sample_print("jail.gone", start);
+    if (way->gone)
+        sample_print(way->gone, start);
     return 0;
 }
 
-static int measure_both(void *arg, uint64_t count, struct err *e)
+static int measure_all(void *arg, uint64_t count, struct err *e)
 {
-    for (uint64_t i = 0; i < count; i++)
-        if (measure_plain(arg, e) || measure_jail(arg, e))
+    static const struct way ways[] = {
+        {"jail.ready", "jail.gone", NULL, {JAIL_COLD, true, false, LIMITS_DEFAULT}},
+        {"image.ready", "image.gone", NULL, {JAIL_IMAGE, true, false, LIMITS_DEFAULT}},
+        {"parked.ready", NULL, "parked.attached", {JAIL_IMAGE, false, false, LIMITS_DEFAULT}},
+    };
+    for (uint64_t i = 0; i < count; i++) {
+        if (measure_plain(arg, e))
             return -1;
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+            if (measure_jail(arg, &ways[k], e))
+                return -1;
+    }
     return 0;
 }
 
-static const struct command commands[] = {{"jail", measure_both}, {0}};
+static const struct command commands[] = {{"jail", measure_all}, {0}};
 
 int main(int argc, char **argv)
 {
@@ -166,9 +202,10 @@ int main(int argc, char **argv)
         return 2;
     }
     struct err e = {0};
-    struct bench b = {.nothing = argv[2]};
+    struct bench b = {.nothing = argv[2], .image = open(argv[2], O_RDONLY | O_CLOEXEC)};
     struct workdir *dir = NULL;
-    if (workdir_new("/var/tmp", &dir, &e) || spawner_open(argv[1], argv[2], &b.spawner, &e)) {
+    if (workdir_new("/var/tmp", &dir, &e) ||
+        spawner_open(argv[1], argv[2], argv[2], &b.spawner, &e)) {
         fprintf(stderr, "bench-jail: %s\n", e.text);
         workdir_free(dir);
         return 1;

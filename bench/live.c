@@ -79,7 +79,7 @@ static int run_piece(struct kernel *k, const struct piece *p, bool is_counted, s
 static int start_kernel(struct bench *b, struct kernel **ret, struct err *e)
 {
     struct limits limits = LIMITS_DEFAULT;
-    return kernel_start(b->spawner, &limits, workdir_fd(b->dir), ret, e);
+    return kernel_start(b->spawner, &limits, workdir_fd(b->dir), &ORIGIN_COLD, ret, e);
 }
 
 static int measure_start(void *arg, uint64_t count, struct err *e)
@@ -146,7 +146,8 @@ int main(int argc, char **argv)
     struct err e = {0};
     struct bench b = {0};
     int status = 1;
-    if (workdir_new("/var/tmp", &b.dir, &e) || spawner_open(argv[1], argv[2], &b.spawner, &e))
+    if (workdir_new("/var/tmp", &b.dir, &e) ||
+        spawner_open(argv[1], argv[2], /* loader_path= */ NULL, &b.spawner, &e))
         fprintf(stderr, "bench-live: %s\n", e.text);
     else
         status = sample_serve(commands, &b);

@@ -6,6 +6,8 @@
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
+#ifndef __ASSEMBLER__ /* also put before the .S files */
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,4 +27,5 @@
 #pragma GCC poison strcpy strcat strncpy sprintf vsprintf strtok gets atoi atol strtol strtoul
 #pragma GCC poison gmtime localtime mktemp tmpnam system popen alloca
 
+#endif
 #endif

@@ -1,9 +1,12 @@
 /* cicada-kernel: Python inside the jail. Started by cicada-spawn with the number of its control
- * socket in CICADA_CONTROL_FD; not for use by hand. */
+ * socket in CICADA_CONTROL_FD; not for use by hand. With the argument "bake" it writes an image of
+ * itself to the descriptor after that one. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/parse.h"
@@ -27,7 +30,7 @@ static int control_fd(int *ret, struct err *e)
     return unsetenv(name);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct err e = {0};
     int fd = -1;
@@ -35,7 +38,12 @@ int main(void)
         fprintf(stderr, "cicada-kernel is started by cicada: %s\n", e.text);
         return 2;
     }
-    (void)kernel_serve(fd, &e); /* returns only to say why it could not start */
+    if (argc > 1 && strcmp(argv[1], "bake") == 0) {
+        if (kernel_bake(fd, fd + 1, &e) == 0)
+            _exit(0); /* what libraries do at exit is not asked for */
+    } else {
+        (void)kernel_serve(fd, &e); /* returns only to say why it could not start */
+    }
     fprintf(stderr, "cicada-kernel: %s\n", e.text);
     return 1;
 }

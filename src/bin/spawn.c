@@ -1,5 +1,6 @@
 /* cicada-spawn: the privileged half. Started by cicada with the engine's socket as descriptor 3 and the
- * path of the kernel program as its only argument; not for use by hand. */
+ * paths of the kernel program and, where there is one, of the loader as arguments; not for use by
+ * hand. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ int main(int argc, char **argv)
 {
     int kind = 0;
     socklen_t size = sizeof kind;
-    if (argc != 2 || argv[1][0] != '/' ||
+    const char *loader_path = argc == 3 ? argv[2] : NULL;
+    if (argc < 2 || argc > 3 || argv[1][0] != '/' || (loader_path && *loader_path != '/') ||
         getsockopt(ENGINE_SOCKET, SOL_SOCKET, SO_TYPE, &kind, &size) || kind != SOCK_SEQPACKET) {
         fprintf(stderr, "cicada-spawn is started by cicada; try: cicada run -c 'print(1)'\n");
         return 2;
@@ -32,7 +34,7 @@ int main(int argc, char **argv)
     if (geteuid() == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return 1;
     struct err e = {0};
-    if (spawn_serve(ENGINE_SOCKET, argv[1], &e)) {
+    if (spawn_serve(ENGINE_SOCKET, argv[1], loader_path, &e)) {
         fprintf(stderr, "cicada-spawn: %s\n", e.text);
         return 1;
     }

@@ -30,6 +30,8 @@ static void version_help(struct buf *out)
 
 static const struct command commands[] = {
     {"run", "run Python code in a sandbox", run_main, run_help},
+    {"bake", "make sessions start in milliseconds", bake_main, bake_help},
+    {"bench", "measure how fast sessions are on this host", bench_main, bench_help},
     {"doctor", "say how strong the sandbox is on this host", doctor_main, doctor_help},
     {"version", "print the version", version_main, version_help},
     {"help", "explain a command", help_main, help_help},

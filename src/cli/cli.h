@@ -17,6 +17,10 @@ int cli_main(int argc, char **argv);
 
 int run_main(int argc, char **argv);
 void run_help(struct buf *out);
+int bake_main(int argc, char **argv);
+void bake_help(struct buf *out);
+int bench_main(int argc, char **argv);
+void bench_help(struct buf *out);
 int doctor_main(int argc, char **argv);
 void doctor_help(struct buf *out);
 

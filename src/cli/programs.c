@@ -27,8 +27,9 @@ static bool find_in(const char *dir, const char *place, struct programs *ret)
 {
     int a = snprintf(ret->spawn, sizeof ret->spawn, "%s/%scicada-spawn", dir, place);
     int b = snprintf(ret->kernel, sizeof ret->kernel, "%s/%scicada-kernel", dir, place);
-    return a < PATH_MAX && b < PATH_MAX && access(ret->spawn, X_OK) == 0 &&
-           access(ret->kernel, X_OK) == 0;
+    int c = snprintf(ret->load, sizeof ret->load, "%s/%scicada-load", dir, place);
+    return a < PATH_MAX && b < PATH_MAX && c < PATH_MAX && access(ret->spawn, X_OK) == 0 &&
+           access(ret->kernel, X_OK) == 0 && access(ret->load, X_OK) == 0;
 }
 
 int programs_find(struct programs *ret, struct err *e)
@@ -39,8 +40,8 @@ int programs_find(struct programs *ret, struct err *e)
     if (find_in(dir, "", ret) || find_in(dir, "../libexec/cicada/", ret))
         return 0;
     return err_set(e, ERR_NOT_FOUND,
-                   "cicada-spawn and cicada-kernel are neither beside cicada nor in "
-                   "../libexec/cicada; build or install all three");
+                   "cicada-spawn, cicada-kernel and cicada-load are neither beside cicada nor in "
+                   "../libexec/cicada; build or install all of them");
 }
 
 int programs_spawner(struct spawner **ret, struct err *e)
@@ -48,7 +49,7 @@ int programs_spawner(struct spawner **ret, struct err *e)
     struct programs programs;
     if (programs_find(&programs, e))
         return -1;
-    return spawner_open(programs.spawn, programs.kernel, ret, e);
+    return spawner_open(programs.spawn, programs.kernel, programs.load, ret, e);
 }
 
 const char *work_base(void)

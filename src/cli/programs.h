@@ -1,6 +1,6 @@
-/* programs.h -- where the other two programs are, and where sessions are kept while they live.
+/* programs.h -- where the other programs are, and where sessions are kept while they live.
  *
- * cicada-spawn and cicada-kernel lie beside cicada (in a build directory) or in ../libexec/cicada
+ * cicada-spawn, cicada-kernel and cicada-load lie beside cicada (in a build directory) or in ../libexec/cicada
  * (installed). No environment variable changes that: the spawner may run as root.
  */
 #ifndef CLI_PROGRAMS_H
@@ -12,7 +12,7 @@ struct err;
 struct spawner;
 
 struct programs {
-    char spawn[PATH_MAX], kernel[PATH_MAX];
+    char spawn[PATH_MAX], kernel[PATH_MAX], load[PATH_MAX];
 };
 
 /* Fails with ERR_NOT_FOUND and what to do. */

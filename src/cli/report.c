@@ -196,6 +196,18 @@ static void put_crash(struct json_writer *w, const struct run *run)
     }
 }
 
+/* What was lost is told as "name: why"; here only the names count. */
+static void put_lost(struct json_writer *w, const struct names *lost)
+{
+    jw_key(w, "lost");
+    jw_array(w);
+    for (size_t i = 0; i < lost->count; i++) {
+        const char *why = strstr(lost->list[i], ": ");
+        jw_str(w, lost->list[i], why ? (size_t)(why - lost->list[i]) : strlen(lost->list[i]));
+    }
+    jw_end_array(w);
+}
+
 void report_run(const struct report *r, const struct run *run, struct buf *out)
 {
     struct json_writer w = JSON_WRITER(out);
@@ -206,9 +218,7 @@ void report_run(const struct report *r, const struct run *run, struct buf *out)
     put_field(&w, "status", "done");
     put_field(&w, "end", run_end_name(run->end));
     put_field(&w, "state", run_state_name(run->state));
-    jw_key(&w, "lost");
-    jw_array(&w);
-    jw_end_array(&w);
+    put_lost(&w, &run->lost);
     put_outputs(&w, run);
     put_error(&w, &run->error);
     put_crash(&w, run);

@@ -192,6 +192,24 @@ static void errors_files_and_hints_are_complete(void **state)
     json_decref(o);
 }
 
+static void what_was_lost_is_listed_by_name(void **state)
+{
+    (void)state;
+    struct run run = empty_run();
+    struct err e = {0};
+    run.state = STATE_WOKEN;
+    assert_int_equal(names_add(&run.lost, "g: a generator", 14, &e), 0);
+    assert_int_equal(names_add(&run.lost, "/tmp/x", 6, &e), 0);
+    json_t *o = report(&run);
+    const json_t *lost = json_object_get(o, "lost");
+    assert_string_equal(text(o, "state"), "woken");
+    assert_int_equal(json_array_size(lost), 2);
+    assert_string_equal(json_string_value(json_array_get(lost, 0)), "g");
+    assert_string_equal(json_string_value(json_array_get(lost, 1)), "/tmp/x");
+    json_decref(o);
+    names_done(&run.lost);
+}
+
 static void a_crash_names_its_signal_or_exit_code(void **state)
 {
     (void)state;
@@ -233,6 +251,7 @@ int main(void)
         cmocka_unit_test(each_form_of_display_is_shown_as_what_it_is),
         cmocka_unit_test(json_that_is_too_deep_is_shown_as_text),
         cmocka_unit_test(errors_files_and_hints_are_complete),
+        cmocka_unit_test(what_was_lost_is_listed_by_name),
         cmocka_unit_test(a_crash_names_its_signal_or_exit_code),
         cmocka_unit_test(a_failure_says_its_code_and_what_to_do),
     };

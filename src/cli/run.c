@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/scope.h"
+#include "cli/baked.h"
 #include "cli/cli.h"
 #include "cli/delivery.h"
 #include "cli/ending.h"
@@ -126,6 +127,15 @@ static int cancelled(struct job *j)
     return EXIT_CANCELLED;
 }
 
+static int start_kernel(struct job *j, struct err *e)
+{
+    const struct limits *limits = &j->options.limits;
+    int data_fd = workdir_fd(j->dir);
+    if (j->options.is_cold)
+        return kernel_start(j->spawner, limits, data_fd, &ORIGIN_COLD, &j->kernel, e);
+    return baked_start(j->spawner, limits, data_fd, &j->kernel, e);
+}
+
 /* The session, up to a kernel that waits for code. Returns an exit code, EXIT_DONE to go on. */
 static int start(struct job *j, struct err *e)
 {
@@ -142,8 +152,7 @@ static int start(struct job *j, struct err *e)
     }
     if (stop_is_asked(j->stop))
         return cancelled(j);
-    if (kernel_start(j->spawner, &j->options.limits, workdir_fd(j->dir), &j->kernel, e) ||
-        id_make("ses_", j->session_id, e))
+    if (start_kernel(j, e) || id_make("ses_", j->session_id, e))
         return failure(j, e, EXIT_NO_JAIL);
     stop_watch(j->stop, j->kernel);
     return EXIT_DONE;

@@ -24,6 +24,7 @@ enum option_id {
     OPT_ENV,
     OPT_JSON,
     OPT_SHOW,
+    OPT_COLD,
     OPT_HELP,
 };
 
@@ -48,6 +49,7 @@ const struct option run_option_table[] = {
                                 "output; with several pieces, one line each"},
     {OPT_SHOW, 0, "show", NULL, "show figures in the terminal too, where it can (kitty, iTerm2,\n"
                                 "sixel)"},
+    {OPT_COLD, 0, "cold", NULL, "start Python from nothing, even if there is an image (cicada bake)"},
     {OPT_HELP, 'h', "help", NULL, "print this help"},
     {0},
 };
@@ -206,6 +208,7 @@ static int apply(struct run_options *o, const struct arg *arg, struct err *e)
     case OPT_ENV: return add_env(o, arg->value, e);
     case OPT_JSON: o->is_json = true; return 0;
     case OPT_SHOW: o->is_show = true; return 0;
+    case OPT_COLD: o->is_cold = true; return 0;
     case OPT_HELP: o->is_help = true; return 0;
     default: return set_limit(&o->limits, arg->id, arg->value, e);
     }

@@ -46,6 +46,7 @@ struct run_options {
     const char *env[ENV_MAX + 1]; /* NULL-ended */
     size_t env_count;
     bool is_json, is_show, is_help;
+    bool is_cold; /* no image is used */
 };
 
 extern const struct option run_option_table[];

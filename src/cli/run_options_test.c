@@ -166,6 +166,17 @@ static void a_second_file_is_refused_with_advice(void **state)
     CHECK_ERROR("--json and --show exclude each other; leave out one", "--json", "--show", "x");
 }
 
+static void an_image_is_used_unless_told_otherwise(void **state)
+{
+    (void)state;
+    scoped(run_options_done) struct run_options o = {0}, cold = {0};
+    struct err e = {0};
+    assert_int_equal(PARSE(&o, &e, "x"), 0);
+    assert_false(o.is_cold);
+    assert_int_equal(PARSE(&cold, &e, "--cold", "x"), 0);
+    assert_true(cold.is_cold);
+}
+
 static void the_most_pieces_and_one_more(void **state)
 {
     (void)state;
@@ -252,6 +263,7 @@ int main(void)
         cmocka_unit_test(the_current_directory_needs_a_name),
         cmocka_unit_test(variables_need_a_name_and_a_value),
         cmocka_unit_test(a_second_file_is_refused_with_advice),
+        cmocka_unit_test(an_image_is_used_unless_told_otherwise),
         cmocka_unit_test(the_most_pieces_and_one_more),
         cmocka_unit_test(the_code_of_a_file_is_read_and_called_by_its_last_name),
         cmocka_unit_test(what_cannot_be_read_is_said_with_its_name),

@@ -5,8 +5,11 @@ thread, and keeps the result in a file that a session does not have. So the file
 with matplotlib's own fonts and the fallbacks. Code that asks for another family makes matplotlib
 search after all, once.
 """
+import builtins
+import io
 import json
 import os
+import sys
 
 import matplotlib
 
@@ -108,6 +111,59 @@ def search_all(module, manager):
     found = module.FontManager()
     manager.ttflist, manager.afmlist = found.ttflist, found.afmlist
     manager._findfont_cached.cache_clear()
+
+
+def search_all_once():
+    """For an image: nobody waits, and no session needs to search any more."""
+    module = sys.modules["matplotlib.font_manager"]
+    if is_short:
+        search_all(module, module.fontManager)
+
+
+def open_usual():
+    """Draws with the fonts of ordinary plots, so that they are open already; from memory, for each
+    would keep a descriptor otherwise."""
+    sys.modules["matplotlib.font_manager"]._get_font.cache_clear()
+    contents = {}
+    open_file = builtins.open
+
+    def open_in_memory(path, mode="r", *args, **options):
+        if mode != "rb":
+            return open_file(path, mode, *args, **options)
+        if path not in contents:
+            with open_file(path, mode) as file:
+                contents[path] = file.read()
+        return InMemory(path, contents[path])
+
+    builtins.open = open_in_memory
+    try:
+        draw_text()
+    finally:
+        builtins.open = open_file
+
+
+class InMemory(io.BytesIO):
+    """A file that was read, and still knows its name."""
+
+    def __init__(self, path, content):
+        super().__init__(content)  # which is shared until somebody writes
+        self.name = path
+
+
+def draw_text():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.plot([1, 2], label="text")
+    axes.set_title("text \u6587 \u2603", weight="bold")
+    axes.set_xlabel("text", style="italic")
+    axes.set_ylabel("$\\alpha^2 + \\sum_i x_i$ \u6587 \u2603")
+    axes.set_yscale("log")
+    axes.legend()
+    figure.savefig(io.BytesIO(), bbox_inches="tight")
 
 
 def extend(module):

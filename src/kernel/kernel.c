@@ -1,13 +1,22 @@
 #include "kernel/kernel.h"
 
+#include <malloc.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/err.h"
-#include "base/scope.h"
+#include "kernel/bake.h"
 #include "kernel/control.h"
 #include "kernel/python.h"
+#include "kernel/requests.h"
+#include "kernel/rest.h"
 #include "kernel/run.h"
+#include "kernel/sleep.h"
+#include "kernel/stream.h"
+#include "kernel/workers.h"
 #include "sandbox/filter.h"
+
+enum { IDLE_MS = 100 };
 
 /* Takes the last rights away. In the jail no_new_privs is on already; by hand it is needed here. */
 static int seal(struct err *e)
@@ -17,39 +26,88 @@ static int seal(struct err *e)
     return why ? err_sys(e, why, "seal the kernel") : 0;
 }
 
-static void greet(void)
+/* Gives memory back that a run has left behind. Some other thread could write to a page just when it
+ * is given back, so there must be none; idle ones of libraries are stopped for that. */
+static void tidy(void)
 {
-    scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX);
-    size_t mark = frame_begin(&out, FRAME_HELLO);
-    field_put(&out, FIELD_VERSION, PY_VERSION, sizeof PY_VERSION - 1);
-    frame_end(&out, mark);
-    (void)control_tell(&out);
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    bool has_threads = PyThreadState_Next(PyInterpreterState_ThreadHead(interpreter)) != NULL;
+    if (!has_threads && workers_all_threads() > 1)
+        workers_stop();
+    (void)malloc_trim(0);
+    if (workers_all_threads() == 1)
+        (void)rest_trim();
 }
 
-static _Noreturn void serve(const struct shell *shell)
+static void handle(struct kernel *k, struct request *request)
 {
-    for (;;) {
-        PyThreadState *thread = PyEval_SaveThread();
-        struct frame request = control_next();
-        PyEval_RestoreThread(thread);
-        if (request.kind == FRAME_RUN)
-            shell_run(shell, &request);
-        else
-            shell_ask(shell, &request);
+    switch (request->frame.kind) {
+    case FRAME_RUN:
+        k->is_newborn = false;
+        shell_run(&k->shell, &request->frame);
+        break;
+    case FRAME_ASK: shell_ask(&k->shell, &request->frame); break;
+    case FRAME_ENTER: request_enter(k, &request->frame); break;
+    case FRAME_RESEED: request_reseed(); break;
+    case FRAME_WARM: request_warm(k); break;
+    case FRAME_SAVE: request_save(request->fd); break;
+    case FRAME_RESTORE: request_restore(request->fd); break;
+    case FRAME_SLEEP: sleep_now(k, request); break;
+    case FRAME_COPY: sleep_copy(request); break;
+    default: break; /* control.c lets no other through */
     }
 }
 
-int kernel_serve(int control_fd, struct err *e)
+static _Noreturn void serve(struct kernel *k)
 {
-    struct shell shell;
+    bool is_tidy = true;
+    for (;;) {
+        PyThreadState *thread = PyEval_SaveThread();
+        if (!is_tidy && !control_wait(IDLE_MS)) {
+            PyEval_RestoreThread(thread);
+            tidy();
+            is_tidy = true;
+            thread = PyEval_SaveThread();
+        }
+        struct request request = control_next();
+        PyEval_RestoreThread(thread);
+        handle(k, &request);
+        is_tidy = is_tidy && request.frame.kind != FRAME_RUN;
+    }
+}
+
+/* Python and our side of it, ready for the first request. */
+static int start(struct kernel *k, struct err *e)
+{
     PyObject *module;
+    (void)prctl(PR_SET_NAME, "python3", 0, 0, 0);
     if (python_start(e) || python_import("_cicada_start", &module, e))
         return -1;
     Py_DECREF(module);
     python_claim_site();
-    if (python_import("_cicada_shell", &module, e) || shell_init(&shell, module, e) ||
-        control_init(control_fd, e) || seal(e))
+    if (python_import("_cicada_shell", &module, e) || shell_init(&k->shell, module, e))
         return -1;
-    greet();
-    serve(&shell);
+    stream_note();
+    return 0;
+}
+
+int kernel_serve(int control_fd, struct err *e)
+{
+    struct kernel k = {0};
+    if (start(&k, e) || control_init(control_fd, e) || seal(e))
+        return -1;
+    sleep_greet(NULL);
+    serve(&k);
+}
+
+int kernel_bake(int control_fd, int image_fd, struct err *e)
+{
+    struct kernel k = {0};
+    if (start(&k, e) || control_init(control_fd, e))
+        return -1;
+    switch (bake(&k, image_fd, e)) {
+    case BAKE_WRITTEN: return 0;
+    case BAKE_BORN: serve(&k);
+    default: return -1;
+    }
 }

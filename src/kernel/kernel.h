@@ -1,9 +1,15 @@
 /* kernel.h -- the program inside the jail: Python, and a socket that says what to run.
  *
+ * It comes into the world in two ways. Cold:
+ *
  *     start Python (python.c)            nothing of a session has been read yet
  *     seal: the last seccomp filter
  *     HELLO
- *     for ever: RUN -> run.c, ASK -> ask.py
+ *     for ever: RUN -> run.c, ASK -> ask.py, everything else -> requests.c
+ *
+ * Or from an image, which a kernel that was started to bake has written (bake.c): then Python and its
+ * libraries are there, and it begins with the seal. A session that slept goes on where it was
+ * (sleep.c).
  *
  * Once the first RUN has been read, this process does whatever that code likes. Nothing in here is
  * a protection against it; the jail around it is. What is promised is only that ordinary code,
@@ -19,5 +25,10 @@ struct err;
 /* Serves the engine on `control_fd`, which becomes this module's. Returns only when the start
  * failed; when the engine hangs up, the process ends with 0. */
 int kernel_serve(int control_fd, struct err *e);
+
+/* Writes an image of a kernel that is ready into `image_fd`, an empty file, telling the engine on
+ * `control_fd` how far it is (PROGRESS). Returns 0 when that is done. In a process that is started
+ * from the image it does not return but serves, like kernel_serve. */
+int kernel_bake(int control_fd, int image_fd, struct err *e);
 
 #endif

@@ -15,6 +15,27 @@ def loop():
     return _loop
 
 
+def close_idle():
+    """Closes the loop, which has descriptors and perhaps threads, unless something waits in it. The
+    next await makes another."""
+    global _loop
+    if _loop is None or _loop.is_closed() or _loop.is_running() or asyncio.all_tasks(_loop):
+        return
+    executor = _loop._default_executor
+    if _loop._ready or _loop._scheduled or (executor is not None and is_busy(executor)):
+        return
+    if executor is not None:
+        executor.shutdown(wait=True)
+    _loop.close()
+    _loop = None
+    asyncio.set_event_loop(None)
+
+
+def is_busy(executor):
+    idle = executor._idle_semaphore._value
+    return executor._work_queue.qsize() > 0 or idle < len(executor._threads)
+
+
 def wait(coroutine):
     task = loop().create_task(coroutine)
     interrupted = False

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "kernel/control.h"
+#include "kernel/native_int.h"
 #include "kernel/stream.h"
 
 struct native {
@@ -69,7 +70,10 @@ static PyObject *native_send(PyObject *module, PyObject *args)
         return PyErr_Format(PyExc_ValueError, "frame %s", e.text);
 
     PyThreadState *thread = PyEval_SaveThread();
-    bool sent = wait ? control_ask(&out) : control_tell(&out);
+    /* After the result of a run comes, at the latest, the word that it is over. */
+    bool sent = wait                   ? control_ask(&out)
+                : kind == FRAME_RESULT ? control_tell_later(&out)
+                                       : control_tell(&out);
     PyEval_RestoreThread(thread);
     return PyBool_FromLong(sent);
 }
@@ -119,6 +123,7 @@ static int add_numbers(PyObject *module)
         long value;
     } numbers[] = {
         NUMBER(FRAME_DISPLAY), NUMBER(FRAME_CLEAR), NUMBER(FRAME_RESULT), NUMBER(FRAME_ERROR),
+        NUMBER(FRAME_SAVED), NUMBER(FRAME_PROGRESS), NUMBER(FIELD_LOST),
         NUMBER(FIELD_NAME), NUMBER(FIELD_MIME), NUMBER(FIELD_FORM), NUMBER(FIELD_DATA),
         NUMBER(FIELD_MESSAGE), NUMBER(FIELD_LINE), NUMBER(FIELD_TRACEBACK), NUMBER(FIELD_ID),
         NUMBER(FIELD_UPDATE), NUMBER(FIELD_WAIT),
@@ -156,6 +161,14 @@ PyObject *native_init(void)
          "there is nothing left to read."},
         {"suggest", native_suggest, METH_O, "What a misspelled name might have meant, or None."},
         {"give", native_give, METH_O, "Say whether this run came with text for input()."},
+        {"control", native_control, METH_NOARGS, "The number of the control socket."},
+        {"pipes", native_pipes, METH_NOARGS, "(device, inode) of stdout and of stderr."},
+        {"mark", native_mark, METH_VARARGS,
+         "Mark a random state: address, length, index's address."},
+        {"reseed", native_reseed, METH_NOARGS, "Fill the random states that are marked."},
+        {"forget_sqlite", native_forget_sqlite, METH_NOARGS, "Start SQLite's random numbers anew."},
+        {"stop_workers", native_stop_workers, METH_NOARGS, "End idle threads of libraries."},
+        {"set_workers", native_set_workers, METH_O, "How many threads libraries may use."},
         {0},
     };
     static PyModuleDef_Slot slots[] = {{Py_mod_exec, native_exec}, {0}};

@@ -6,6 +6,12 @@
  *     input(prompt='')              the built-in, with a better error when no text was given
  *     give(flag)                    says whether this run came with a STDIN, for that error
  *     suggest(exception)            a name that is spelled nearly like the one that was not found
+ *     control(), pipes()            numbers of the control socket; (device, inode) of stdout and stderr
+ *     mark(at, len, index)          bytes to be filled with random ones at birth, see birth.h
+ *     reseed()                      fills those of generators now
+ *     forget_sqlite()               SQLite's own generator starts anew
+ *     stop_workers()                ends idle threads of libraries, see workers.h
+ *     set_workers(count)
  *
  * and the numbers of frame kinds, field tags, forms and limits under their names in wire/.
  * Code of a session can import it and forge answers about its own run; that harms nobody else.

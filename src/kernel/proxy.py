@@ -20,7 +20,8 @@ def shell():
     """The real shell; makes it the first time."""
     global _shell
     if _shell is None:
-        _shell = hooks.own_import("_cicada_magics").make_shell()
+        with hooks.Ours():
+            _shell = hooks.own_import("_cicada_magics").make_shell()
     return _shell
 
 

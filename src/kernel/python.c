@@ -101,6 +101,18 @@ int python_import(const char *name, PyObject **ret, struct err *e)
     return 0;
 }
 
+/* Without the session's __import__, if it has put one into builtins. */
+PyObject *python_call(const char *module, const char *function, PyObject *argument)
+{
+    PyObject *found = PyImport_ImportModuleLevel(module, NULL, NULL, NULL, 0);
+    PyObject *callable = found ? PyObject_GetAttrString(found, function) : NULL;
+    PyObject *result = callable ? PyObject_CallFunctionObjArgs(callable, argument, NULL) : NULL;
+    Py_XDECREF(found);
+    Py_XDECREF(callable);
+    Py_XDECREF(argument);
+    return result;
+}
+
 int python_error(struct err *e, const char *what)
 {
     PyObject *type, *value, *traceback;

@@ -20,6 +20,10 @@ void python_claim_site(void);
 /* Imports a module of ours, by the name in the table. New reference. */
 int python_import(const char *name, PyObject **ret, struct err *e);
 
+/* Calls a function of a module of ours with `argument`, which it takes over, or with none if that is
+ * NULL. New reference, or NULL with an exception. */
+PyObject *python_call(const char *module, const char *function, PyObject *argument);
+
 /* Turns the current exception into an err and clears it. Returns -1. */
 int python_error(struct err *e, const char *what);
 

@@ -1,13 +1,13 @@
 #include "kernel/run.h"
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/scope.h"
 #include "kernel/control.h"
 #include "kernel/python.h"
+#include "kernel/signals.h"
+#include "kernel/tell.h"
 
 int shell_init(struct shell *s, PyObject *module, struct err *e)
 {
@@ -24,33 +24,6 @@ int shell_init(struct shell *s, PyObject *module, struct err *e)
     s->globals = PyModule_GetDict(PyImport_AddModule("__main__"));
     Py_INCREF(s->globals);
     return 0;
-}
-
-/* While our own bookkeeping goes on, signals wait: their handlers are code of the session. Only the
- * signals of a crash do not. */
-static sigset_t hold_signals(void)
-{
-    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-    sigset_t all, before;
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-        sigdelset(&all, crashes[i]);
-    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
-    return before;
-}
-
-/* As it was before, except that an interrupt always gets through. */
-static void let_signals(sigset_t before)
-{
-    sigdelset(&before, SIGINT);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* A signal that came while nothing ran was not meant for what runs next. */
-static void drop_stale_signals(void)
-{
-    if (PyErr_CheckSignals())
-        PyErr_Clear();
 }
 
 static PyObject *text_of(const struct field *f)
@@ -160,19 +133,6 @@ static PyObject *caught(void)
     return value;
 }
 
-/* A frame that needs nothing from Python. */
-static void tell_plain(enum frame_kind kind, enum field_tag tag, const char *text)
-{
-    scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD);
-    size_t mark = frame_begin(&out, kind);
-    if (text)
-        field_put(&out, tag, text, strlen(text));
-    frame_end(&out, mark);
-    PyThreadState *thread = PyEval_SaveThread();
-    (void)control_tell(&out);
-    PyEval_RestoreThread(thread);
-}
-
 /* Describing an exception runs code of the session (__str__), which may fail or be interrupted.
  * Then it is described without; and if even that fails, in one word. */
 static void report(const struct shell *s, PyObject *failure)
@@ -180,12 +140,12 @@ static void report(const struct shell *s, PyObject *failure)
     if (is_done(PyObject_CallFunctionObjArgs(s->fail, failure, Py_False, NULL)))
         return;
     PyErr_Clear();
-    sigset_t before = hold_signals();
+    sigset_t before = signals_hold();
     if (!is_done(PyObject_CallFunctionObjArgs(s->fail, failure, Py_True, NULL))) {
         PyErr_Clear();
-        tell_plain(FRAME_ERROR, FIELD_NAME, Py_TYPE(failure)->tp_name);
+        tell_text(FRAME_ERROR, FIELD_NAME, Py_TYPE(failure)->tp_name);
     }
-    let_signals(before);
+    signals_let(before);
 }
 
 /* The code forked and the child came out at its end: that is where a script would end too. */
@@ -200,10 +160,10 @@ static _Noreturn void leave_child(const struct shell *s, bool is_ok)
 
 void shell_run(const struct shell *s, const struct frame *request)
 {
-    drop_stale_signals();
-    sigset_t before = hold_signals();
+    signals_drop_stale();
+    sigset_t before = signals_hold();
     PyObject *steps = prepare(s, request);
-    let_signals(before);
+    signals_let(before);
 
     bool is_ok = steps && execute(s, steps);
     Py_XDECREF(steps);
@@ -221,12 +181,12 @@ void shell_run(const struct shell *s, const struct frame *request)
         report(s, failure);
     Py_XDECREF(failure);
 
-    before = hold_signals();
+    before = signals_hold();
     if (!is_done(PyObject_CallNoArgs(s->finish)))
         PyErr_Clear();
     (void)fflush(NULL);
-    tell_plain(FRAME_DONE, 0, NULL);
-    let_signals(before);
+    tell(FRAME_DONE);
+    signals_let(before);
 }
 
 void shell_ask(const struct shell *s, const struct frame *request)
@@ -236,13 +196,13 @@ void shell_ask(const struct shell *s, const struct frame *request)
     PyObject *topic = find_text(request, FIELD_TOPIC);
     PyObject *code = find_text(request, FIELD_CODE);
     PyObject *reply = NULL;
-    drop_stale_signals();
+    signals_drop_stale();
     if (topic && code)
         reply = PyObject_CallFunction(s->ask, "OOk", topic, code, (unsigned long)cursor);
     const char *text = reply ? PyUnicode_AsUTF8(reply) : NULL;
     if (!text)
         PyErr_Clear();
-    tell_plain(FRAME_REPLY, FIELD_DATA, text ? text : "{\"error\": \"the question failed\"}");
+    tell_text(FRAME_REPLY, FIELD_DATA, text ? text : "{\"error\": \"the question failed\"}");
     Py_XDECREF(topic);
     Py_XDECREF(code);
     Py_XDECREF(reply);

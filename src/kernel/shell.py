@@ -44,6 +44,7 @@ def fill_namespace():
 def prepare(code, name, text, env):
     """Gives the steps of the code, see parse.steps."""
     world.restore()
+    hooks.make_way()
     if text is not None:
         world.give_input(text)
     world.set_env(env)
@@ -167,7 +168,8 @@ def flush(has_failed):
     shell = proxy.existing()
     if shell is not None:
         shell.after_cell()
-    if "matplotlib._pylab_helpers" in sys.modules:
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    if getattr(getattr(helpers, "Gcf", None), "figs", None):
         hooks.own_import("_cicada_figures").flush(has_failed)
 
 

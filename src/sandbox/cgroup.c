@@ -138,6 +138,14 @@ bool cgroup_is_oom(struct cgroup *g)
     return false;
 }
 
+int cgroup_set_pids(struct cgroup *g, uint32_t pids)
+{
+    for (unsigned i = 0; i < g->count; i++)
+        if (g->members[i].in->controllers & CGROUP_PIDS)
+            return cgroup_put_u64(g->members[i].dir_fd, "pids.max", pids);
+    return 0;
+}
+
 int cgroup_usage(struct cgroup *g, struct cgroup_usage *ret, struct err *e)
 {
     (void)e; /* what cannot be read is 0 */

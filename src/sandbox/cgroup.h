@@ -76,6 +76,10 @@ int cgroup_join(const struct cgroup *g);
 int cgroup_event_fd(const struct cgroup *g);
 bool cgroup_is_oom(struct cgroup *g); /* drains the event and looks at the counter */
 
+/* How many processes there may be from now on; those beyond stay. 0: no new one begins. Returns 0
+ * or the errno; without the pids controller it does nothing. */
+int cgroup_set_pids(struct cgroup *g, uint32_t pids);
+
 int cgroup_usage(struct cgroup *g, struct cgroup_usage *ret, struct err *e);
 
 /* Kills every process in it and lets no new one begin. Lifts the CPU quota first: a throttled group

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -124,20 +125,34 @@ int confine_identity(uid_t uid, gid_t gid)
     return took ? 0 : EPERM;
 }
 
-int confine_capabilities(void)
+static int set_capabilities(const struct capabilities *wanted)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct capabilities caps = {0};
-    if (syscall(SYS_capset, &head, caps.words))
+    struct capabilities now;
+    if (syscall(SYS_capset, &head, wanted->words))
         return errno;
-    int why = get_capabilities(&caps);
+    int why = get_capabilities(&now);
     if (why)
         return why;
-    /* The ambient set is a subset of the permitted one, so it went with it; asked for all the same,
-     * by clearing what must be clear already. */
+    /* The ambient set is a subset of the inheritable one, so it went with it; asked for all the
+     * same, by clearing what must be clear already. */
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
         return errno;
-    return is_empty(&caps) ? 0 : EPERM;
+    return memcmp(&now, wanted, sizeof now) == 0 ? 0 : EPERM;
+}
+
+int confine_capabilities(void)
+{
+    const struct capabilities none = {0};
+    return set_capabilities(&none);
+}
+
+int confine_to_mounting(void)
+{
+    struct capabilities one = {0};
+    one.words[CAP_TO_INDEX(CAP_SYS_ADMIN)].permitted = CAP_TO_MASK(CAP_SYS_ADMIN);
+    one.words[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective = CAP_TO_MASK(CAP_SYS_ADMIN);
+    return set_capabilities(&one);
 }
 
 int confine_parent_death(void)
@@ -176,6 +191,14 @@ int confine_signals(void)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, KERNEL_SIGSET_SIZE))
         return errno;
     return mask == none ? 0 : EPERM;
+}
+
+int confine_fixed_layout(void)
+{
+    const unsigned long ask = 0xffffffff;
+    if (syscall(SYS_personality, ADDR_NO_RANDOMIZE) < 0)
+        return errno;
+    return syscall(SYS_personality, ask) == ADDR_NO_RANDOMIZE ? 0 : EPERM;
 }
 
 int confine_descriptors(const int *keep, unsigned count)

@@ -29,12 +29,16 @@ int confine_rlimits(const struct confine_limits *limits);
 int confine_bounding_set(void);
 int confine_identity(uid_t uid, gid_t gid); /* no groups, gid, uid */
 int confine_capabilities(void); /* permitted, effective, inheritable, ambient: all empty */
+int confine_to_mounting(void);  /* the same, but CAP_SYS_ADMIN stays permitted and effective */
 
 /* SIGKILL when the parent dies; after the last credential change, which clears it. A parent that died
  * before goes unnoticed: wait for a word from it afterwards. */
 int confine_parent_death(void);
 int confine_no_new_privs(void);
 int confine_signals(void); /* default dispositions, empty mask */
+
+/* What is executed from now on finds stack, heap and mappings at the same addresses every time. */
+int confine_fixed_layout(void);
 
 /* Closes every descriptor except the `count` listed, which are open and in ascending order. */
 int confine_descriptors(const int *keep, unsigned count);

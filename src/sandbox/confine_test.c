@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -336,6 +337,92 @@ static void a_list_with_a_closed_or_misplaced_descriptor_is_refused(void **state
     assert_int_equal(status_of(keep_wrongly), 0);
 }
 
+static int keep_mounting(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+    CHECK(confine_to_mounting() == 0);
+    CHECK(syscall(SYS_capget, &head, caps) == 0);
+    CHECK(caps[0].permitted == 1u << CAP_SYS_ADMIN && caps[0].effective == 1u << CAP_SYS_ADMIN);
+    CHECK(caps[0].inheritable == 0 && caps[1].permitted == 0 && caps[1].effective == 0);
+    CHECK(unshare(CLONE_NEWNS) == 0); /* what it is kept for still works */
+    CHECK(syscall(SYS_setresuid, 1, 1, 1) == -1 && errno == EPERM);
+    CHECK(confine_capabilities() == 0);
+    CHECK(unshare(CLONE_NEWNS) == -1 && errno == EPERM);
+    CHECK(confine_to_mounting() == EPERM); /* and does not come back */
+    return 0;
+}
+
+static void mounting_can_be_all_that_is_kept_and_be_dropped_later(void **state)
+{
+    (void)state;
+    need_root();
+    in_child(keep_mounting);
+}
+
+/* The stack of a program that is executed afterwards begins at the same address both times. */
+static uint64_t stack_of_a_program(void)
+{
+    char line[256];
+    uint64_t at = 0;
+    FILE *out = NULL;
+    int ends[2];
+    if (pipe(ends))
+        return 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        char *argv[] = {"cat", "/proc/self/stat", NULL}, *envp[] = {NULL};
+        if (dup2(ends[1], 1) == 1 && close(ends[0]) == 0 && close(ends[1]) == 0)
+            execve("/bin/cat", argv, envp);
+        _exit(1);
+    }
+    close(ends[1]);
+    out = fdopen(ends[0], "r");
+    /* Field 28 is startstack; the name, field 2, has no spaces. */
+    if (out && fgets(line, sizeof line, out)) {
+        char *field = line;
+        for (int i = 1; i < 28 && field; i++)
+            field = strchr(field + 1, ' ');
+        if (field && sscanf(field, "%lu", &at) != 1)
+            at = 0;
+    }
+    if (out)
+        fclose(out);
+    return waitpid(pid, NULL, 0) == pid ? at : 0;
+}
+
+static int fix_layout(void)
+{
+    CHECK(confine_fixed_layout() == 0);
+    uint64_t first = stack_of_a_program();
+    CHECK(first != 0);
+    for (int i = 0; i < 3; i++)
+        CHECK(stack_of_a_program() == first);
+    return 0;
+}
+
+static void with_a_fixed_layout_programs_lie_where_they_lay_before(void **state)
+{
+    (void)state;
+    in_child(fix_layout);
+}
+
+static int random_layout(void)
+{
+    uint64_t first = stack_of_a_program();
+    int same = 0;
+    for (int i = 0; i < 3; i++)
+        same += stack_of_a_program() == first;
+    CHECK(first != 0 && same < 3);
+    return 0;
+}
+
+static void without_it_they_do_not(void **state)
+{
+    (void)state;
+    in_child(random_layout);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +439,9 @@ int main(void)
         cmocka_unit_test(only_the_listed_descriptors_stay_open),
         cmocka_unit_test(a_list_of_none_closes_all),
         cmocka_unit_test(a_list_with_a_closed_or_misplaced_descriptor_is_refused),
+        cmocka_unit_test(mounting_can_be_all_that_is_kept_and_be_dropped_later),
+        cmocka_unit_test(with_a_fixed_layout_programs_lie_where_they_lay_before),
+        cmocka_unit_test(without_it_they_do_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,18 @@
 /* filter.h -- which system calls a session may make.
  *
  * An allow-list: everything not on it fails with EPERM (ENOSYS for clone3 and for numbers above
- * FILTER_NR_MAX), a call through the i386 or x32 entry kills the process. src/sandbox/syscalls.def is
- * the list; tests/seccomp/table is what it comes to for every number and architecture, and a test
- * compares the two.
+ * FILTER_NR_MAX), a call through the i386 or x32 entry kills the process. src/sandbox/syscalls.def
+ * is the list; tests/seccomp/table is what it comes to for every number and architecture, and a
+ * test compares the two.
  *
- * Three programs, loaded one after the other:
+ * Two programs for a session, loaded one after the other, and two for its pid 1:
  *
  *     outer   before exec. The session's policy, plus the few calls the kernel needs to seal itself.
  *     seal    by the kernel itself, before it reads the first byte of a session: takes those away.
- *     init    by pid 1: waitid, exit_group, rt_sigreturn, and kill(0, ...) for where it leads a group
- *             instead of a namespace. Anything else kills it.
+ *     parked  by pid 1 while it waits for the data directory: receiving it, mounting it, and what
+ *             comes before init below. Anything else kills it.
+ *     init    by pid 1: waitid, exit_group, rt_sigreturn, close_range, and kill(0, ...) for where it
+ *             leads a group instead of a namespace. Anything else kills it.
  *
  * filter.c builds the outer program and needs libseccomp; everything that loads is in seal.c, which
  * needs nothing, so that the kernel links only that.
@@ -49,10 +51,12 @@ void filter_done(struct filter *f);
  * no allocation. Return 0, or the errno. */
 int filter_load(const struct filter *f);
 int filter_load_seal(void);
+int filter_load_parked(void);
 int filter_load_init(void);
 
-/* The two fixed programs themselves, for tests that interpret them. Not owned. */
+/* The fixed programs themselves, for tests that interpret them. Not owned. */
 struct filter filter_seal(void);
+struct filter filter_parked(void);
 struct filter filter_init(void);
 
 #endif

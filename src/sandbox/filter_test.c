@@ -384,6 +384,49 @@ static void pid_1_may_wait_and_exit_and_nothing_else(void **state)
     assert_int_equal(WTERMSIG(status), SIGSYS);
 }
 
+/* Ends as the call that is tried says: killed, or with 7. */
+static int try_parked(long number)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (confine_no_new_privs() || filter_load_parked())
+            _exit(2);
+        (void)syscall(number, -1, 0, 0, 0, 0);
+        syscall(SYS_exit_group, 7);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void a_parked_pid_1_may_receive_mount_and_lock_itself_in(void **state)
+{
+    (void)state;
+    static const long may[] = {SYS_recvmsg, SYS_move_mount, SYS_capset, SYS_close_range};
+    static const long may_not[] = {SYS_read, SYS_openat, SYS_mount,  SYS_clone,
+                                   SYS_kill, SYS_execve, SYS_socket, SYS_mmap};
+    for (size_t i = 0; i < sizeof may / sizeof *may; i++)
+        assert_int_equal(try_parked(may[i]), 7);
+    for (size_t i = 0; i < sizeof may_not / sizeof *may_not; i++)
+        assert_int_equal(try_parked(may_not[i]), -SIGSYS);
+}
+
+static void a_parked_pid_1_becomes_an_ordinary_one(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (confine_no_new_privs() || filter_load_parked() || filter_load_init())
+            _exit(2);
+        (void)syscall(SYS_move_mount, -1, "", -1, "", 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSYS);
+}
+
 /* Signal 0 only asks whether one may. */
 static void pid_1_may_signal_its_group_and_nobody_else(void **state)
 {
@@ -433,6 +476,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_was_there_before_is_sealed_too),
         cmocka_unit_test(before_the_seal_setup_calls_work),
         cmocka_unit_test(pid_1_may_wait_and_exit_and_nothing_else),
+        cmocka_unit_test(a_parked_pid_1_may_receive_mount_and_lock_itself_in),
+        cmocka_unit_test(a_parked_pid_1_becomes_an_ordinary_one),
         cmocka_unit_test(pid_1_may_signal_its_group_and_nobody_else),
         cmocka_unit_test(nothing_loads_without_no_new_privs_unless_privileged),
         cmocka_unit_test(the_seal_is_small),

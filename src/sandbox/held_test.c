@@ -357,6 +357,38 @@ static void many_mappings_delay_nothing_but_are_looked_through(void **state)
     assert_true(is_found);
 }
 
+static int elsewhere = -1; /* for the actor: a directory on the same file system */
+
+static void lives_on_an_image(const struct actor *me)
+{
+    int fd = openat(elsewhere, "image", O_RDONLY | O_CLOEXEC);
+    need(fd >= 0);
+    need(mmap(NULL, FILE_MEGA * MEGA, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED);
+    need(unlinkat(elsewhere, "image", 0) == 0);
+    actor_pause(me);
+    (void)make_deleted(me->dir_fd, "own");
+}
+
+static void a_file_that_is_not_theirs_does_not_count(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped(scratch_done) struct scratch s = scratch_new(), other = scratch_new();
+    scoped(usage_freep) struct usage *u = NULL;
+    scoped(fd_closep) int image = make(other.fd, "image");
+    assert_int_equal(usage_new(s.fd, &u, &e), 0);
+    assert_int_equal(usage_ignore(u, image, &e), 0);
+    elsewhere = other.fd;
+    struct actor a = actor_start(lives_on_an_image, s.fd);
+    usage_set_init(u, a.pid, 0);
+    uint64_t before = megabytes(u);
+    actor_go_on(&a);
+    uint64_t after = megabytes(u);
+    actor_end(&a);
+    assert_int_equal(before, 0);
+    assert_int_equal(after, FILE_MEGA); /* what is theirs does */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +405,7 @@ int main(void)
         cmocka_unit_test(mappings_whose_size_cannot_be_asked_count_as_far_as_they_reach),
         cmocka_unit_test(other_file_systems_do_not_count),
         cmocka_unit_test(many_mappings_delay_nothing_but_are_looked_through),
+        cmocka_unit_test(a_file_that_is_not_theirs_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

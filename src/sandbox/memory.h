@@ -1,8 +1,10 @@
 /* memory.h -- how much memory and CPU time a session uses, where no cgroup counts it.
  *
- * Memory is that of init and all its descendants: anonymous and shared pages, each shared page divided
- * by its users (PSS). Asking for it makes the kernel walk page tables, tens of milliseconds for a big
- * process, so a scan goes process by process and the caller decides when to go on:
+ * Memory is that of init and all its descendants: anonymous and shared pages, each shared page
+ * divided by its users (PSS). Pages of a mapped file count once they are changed, not before: an
+ * image costs a session nothing, unless it lies in a tmpfs, whose pages are all memory. Asking for
+ * it makes the kernel walk page tables, tens of milliseconds for a big process, so a scan goes
+ * process by process and the caller decides when to go on:
  *
  *     memory_begin(&m, init);
  *     while (!memory_step(&m)) ...            each step is one process

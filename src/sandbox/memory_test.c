@@ -1,4 +1,5 @@
 /* What memory.h promises. */
+#include <linux/magic.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -88,6 +90,43 @@ static void reserved_addresses_do_not_count(void **state)
 {
     (void)state;
     assert_growth(reserves_only, 0);
+}
+
+/* A file on disk, mapped as an image is: written in memory, never in the file. The actor's
+ * descriptor is the file. */
+static void reads_then_writes_a_private_file(const struct actor *me)
+{
+    char *at = mmap(NULL, (size_t)SOME * MEGA, PROT_READ | PROT_WRITE, MAP_PRIVATE, me->dir_fd, 0);
+    need(at != MAP_FAILED);
+    actor_pause(me);
+    for (size_t i = 0; i < (size_t)SOME * MEGA; i += 4096)
+        need(((volatile char *)at)[i] == 0);
+    actor_pause(me);
+    memset(at, 1, (size_t)SOME * MEGA / 2);
+}
+
+static void pages_of_a_file_count_once_they_are_changed(void **state)
+{
+    (void)state;
+    char path[] = "/var/tmp/memory_test-XXXXXX";
+    struct statfs fs;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(ftruncate(fd, (off_t)SOME * MEGA), 0);
+    assert_int_equal(fstatfs(fd, &fs), 0);
+    if (fs.f_type == TMPFS_MAGIC)
+        skip(); /* there the file's own pages are memory */
+    struct actor a = actor_start(reads_then_writes_a_private_file, fd);
+    uint64_t mapped = bytes_of(&a);
+    actor_go_on(&a);
+    uint64_t read_all = bytes_of(&a);
+    actor_go_on(&a);
+    uint64_t written = bytes_of(&a);
+    actor_end(&a);
+    close(fd);
+    assert_in_range(read_all - mapped + MEGA, 0, 2 * MEGA);
+    assert_in_range(written - read_all, (SOME / 2 - 1) * MEGA, (SOME / 2 + 4) * MEGA);
 }
 
 /* The page tables of a child are its own, its pages are not. */
@@ -205,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(touched_pages_count),
         cmocka_unit_test(reserved_addresses_do_not_count),
+        cmocka_unit_test(pages_of_a_file_count_once_they_are_changed),
         cmocka_unit_test(pages_shared_by_a_family_count_once),
         cmocka_unit_test(descendants_count),
         cmocka_unit_test(a_process_whose_first_thread_has_exited_still_counts),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/scope.h"
 
 enum { PROCS_MAX = 1 << 16, PROCS_AGAIN = 2 };
@@ -93,6 +94,17 @@ void procs_add_children(struct procs *p, pid_t pid, pid_t tid)
                 number = 0;
             }
         }
+}
+
+void procs_add_family(struct procs *p, pid_t pid)
+{
+    struct dir tasks;
+    dir_init(&tasks, proc_open(pid, "task"));
+    if (tasks.fd < 0)
+        return;
+    for (const struct dirent64 *entry; (entry = dir_next(&tasks));)
+        procs_add_children(p, pid, proc_number(entry->d_name));
+    dir_done(&tasks);
 }
 
 /* Whoever lost its parent since we came by is a child of init now. */

@@ -2,7 +2,7 @@
  *
  *     procs_begin(&p, init);
  *     for (pid_t pid; procs_next(&p, &pid);)
- *         ... procs_add_children(&p, pid, tid) for each thread of it
+ *         ... procs_add_children(&p, pid, tid) for each thread of it, or procs_add_family(&p, pid)
  *
  * Each process comes once. Those that are born or move to init meanwhile are found at the end, as
  * far as a look at a moving crowd can find them: what matters is looked at again and again.
@@ -31,6 +31,7 @@ void procs_done(struct procs *p);
 
 bool procs_next(struct procs *p, pid_t *ret);
 void procs_add_children(struct procs *p, pid_t pid, pid_t tid);
+void procs_add_family(struct procs *p, pid_t pid); /* the children of all its threads */
 
 /* Opens /proc/PID/`name` for reading; -1 when there is none or we may not. */
 int proc_open(pid_t pid, const char *name);

@@ -221,24 +221,41 @@ static int open_ns(struct err *e)
     return fd;
 }
 
-int root_build(const char *kernel_path, bool has_host_root, struct root *ret, struct err *e)
+/* A program of ours, as a mount that is nowhere yet. Its path can be found only before its
+ * directory is covered. */
+static int clone_program(const char *path, struct err *e)
+{
+    scoped(fd_closep) int fd = sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    if (fd < 0 || set_attr(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, -1, 0))
+        return err_sys(e, errno, "clone a program's mount");
+    return take_fd(&fd);
+}
+
+static int place_program(int fd, const char *to, struct err *e)
+{
+    if (write_file(to, "", e))
+        return -1;
+    return sys_move_mount(fd, to) ? err_sys(e, errno, "mount a program") : 0;
+}
+
+int root_build(const char *kernel_path, const char *loader_path, bool has_host_root,
+               struct root *ret, struct err *e)
 {
     scoped(fd_closep) int host_ns = open_ns(e);
     if (host_ns < 0)
         return -1;
     if (unshare(CLONE_NEWNS))
         return err_sys(e, errno, "unshare the mount namespace");
-    /* The path can be found only before its directory is covered, so the clone is made first. */
-    scoped(fd_closep) int kernel =
-        sys_open_tree(AT_FDCWD, kernel_path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    if (kernel < 0 ||
-        set_attr(kernel, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, -1, 0))
-        return err_sys(e, errno, "clone the kernel program's mount");
+    scoped(fd_closep) int kernel = clone_program(kernel_path, e);
+    scoped(fd_closep) int loader = loader_path ? clone_program(loader_path, e) : -1;
+    if (kernel < 0 || (loader_path && loader < 0))
+        return -1;
     if (make_bench(e) || make_directories(e) || make_system(e) || make_etc(e) || make_dev(e) ||
         make_proc(has_host_root, e))
         return err_wrap(e, "build the root");
-    if (write_file(BENCH ROOT_KERNEL, "", e) || sys_move_mount(kernel, BENCH ROOT_KERNEL))
-        return err_sys(e, errno, "mount the kernel program");
+    if (place_program(kernel, BENCH ROOT_KERNEL, e) ||
+        (loader >= 0 && place_program(loader, BENCH ROOT_LOADER, e)))
+        return -1;
     if (pivot(e))
         return -1;
     scoped(fd_closep) int template_ns = open_ns(e);
@@ -389,7 +406,12 @@ fail:;
     return why;
 }
 
-int root_enter(int data_mount, uint64_t tmp_bytes, const char **ret_step)
+int root_attach(int data_mount)
+{
+    return sys_move_mount(data_mount, ROOT_DATA) ? errno : 0;
+}
+
+int root_enter(uint64_t tmp_bytes, const char **ret_step)
 {
     *ret_step = "mount /proc";
     if (mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
@@ -403,9 +425,6 @@ int root_enter(int data_mount, uint64_t tmp_bytes, const char **ret_step)
     failure = mount_tmpfs("/dev/shm", tmp_bytes, "2048", MOUNT_ATTR_NOEXEC);
     if (failure)
         return failure;
-    *ret_step = "mount /mnt/data";
-    if (sys_move_mount(data_mount, ROOT_DATA))
-        return errno;
     *ret_step = "name the host";
     return sethostname("sandbox", 7) ? errno : 0;
 }

@@ -5,13 +5,13 @@
  *     /usr            the host's, read-only, nosuid, nodev (with /bin, /lib, ... as on the host)
  *     /etc            a handful of files: linker cache, fonts, alternatives; passwd and group of our own
  *     /dev            null zero full random urandom, fd stdin stdout stderr, an empty shm
- *     /opt/cicada     the kernel program
+ *     /opt/cicada     the kernel program and the loader
  *     /proc           the host's, whole: without one the kernel refuses a session its own
  *     /tmp /mnt/data  empty; each session mounts its own on them
  *
  * and the root itself is read-only. Each session's pid 1 gets a copy of that mount namespace and
- * lays its own /proc, /tmp, /dev/shm and /mnt/data over it (root_enter). Those mounts are locked:
- * code without capabilities cannot take them away again.
+ * lays its own /proc, /tmp and /dev/shm over it (root_enter), and /mnt/data then or later
+ * (root_attach). Those mounts are locked: code without capabilities cannot take them away again.
  *
  * The template has no way back to the host's tree. A data directory therefore arrives as a
  * descriptor, and root_data makes a detached mount of it from inside the host's namespace, which
@@ -27,6 +27,7 @@
 struct err;
 
 #define ROOT_KERNEL "/opt/cicada/kernel" /* the kernel program, inside the template */
+#define ROOT_LOADER "/opt/cicada/load"
 #define ROOT_DATA "/mnt/data"
 
 struct root {
@@ -36,19 +37,24 @@ struct root {
 
 /* Builds the template and moves this process into it. The caller already owns its mount namespace
  * (and as an unprivileged user its user namespace: then `has_host_root` is false and /proc is the
- * host's, bound). `kernel_path` is the kernel program. The caller's root is the template afterwards;
- * nothing of the host is reachable by path. */
-int root_build(const char *kernel_path, bool has_host_root, struct root *ret, struct err *e);
+ * host's, bound). `kernel_path` is the kernel program, `loader_path` the loader, NULL if there is
+ * none. The caller's root is the template afterwards; nothing of the host is reachable by path. */
+int root_build(const char *kernel_path, const char *loader_path, bool has_host_root,
+               struct root *ret, struct err *e);
 void root_done(struct root *r);
 
-/* A detached mount of the directory `data_fd`, nosuid and nodev, for root_enter. When `idmap_fd` is a
- * user namespace, ids are mapped through it; ERR_UNAVAILABLE where the file system cannot do that. The
- * caller closes *ret. */
+/* A detached mount of the directory `data_fd`, nosuid and nodev, for root_attach. When `idmap_fd`
+ * is a user namespace, ids are mapped through it; ERR_UNAVAILABLE where the file system cannot do
+ * that. The caller closes *ret. */
 int root_data(const struct root *r, int data_fd, int idmap_fd, int *ret, struct err *e);
 
-/* In pid 1 of a session: lays /proc, /tmp, /dev/shm and /mnt/data over the template. Returns 0 or
- * the errno, and *ret_step names what failed. Async-signal-safe. */
-int root_enter(int data_mount, uint64_t tmp_bytes, const char **ret_step);
+/* In pid 1 of a session: lays /proc, /tmp and /dev/shm over the template. Returns 0 or the errno,
+ * and *ret_step names what failed. Async-signal-safe. */
+int root_enter(uint64_t tmp_bytes, const char **ret_step);
+
+/* In pid 1: lays /mnt/data over it; also when the session runs already. Returns 0 or the errno.
+ * Async-signal-safe: one system call. */
+int root_attach(int data_mount);
 
 /* A user namespace in which on-disk id `disk_id` is `host_id`, for root_data. The caller closes it. */
 int root_idmap(uid_t disk_uid, gid_t disk_gid, uid_t host_uid, gid_t host_gid, int *ret,

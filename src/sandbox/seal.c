@@ -52,6 +52,7 @@ enum {
     INIT_WAITID,
     INIT_EXIT,
     INIT_SIGRETURN,
+    INIT_CLOSE,
     INIT_SIGNAL,
     INIT_WHOM,
     INIT_IS_GROUP,
@@ -67,6 +68,8 @@ static const struct sock_filter init[INIT_COUNT] = {
     [INIT_WAITID] = JUMP_IF(BPF_JEQ, SYS_waitid, TO(INIT_WAITID, INIT_ALLOW), 0),
     [INIT_EXIT] = JUMP_IF(BPF_JEQ, SYS_exit_group, TO(INIT_EXIT, INIT_ALLOW), 0),
     [INIT_SIGRETURN] = JUMP_IF(BPF_JEQ, SYS_rt_sigreturn, TO(INIT_SIGRETURN, INIT_ALLOW), 0),
+    /* Its last descriptor is closed when nothing else is left to do: that tells the spawner. */
+    [INIT_CLOSE] = JUMP_IF(BPF_JEQ, SYS_close_range, TO(INIT_CLOSE, INIT_ALLOW), 0),
     /* kill(0, ...): its own process group, which it takes along where there is no pid namespace. */
     [INIT_SIGNAL] = JUMP_IF(BPF_JEQ, SYS_kill, 0, TO(INIT_SIGNAL, INIT_KILL)),
     [INIT_WHOM] = LOAD(OFFSET_ARG0),
@@ -74,6 +77,37 @@ static const struct sock_filter init[INIT_COUNT] = {
     [INIT_KILL] = RETURN(SECCOMP_RET_KILL_PROCESS),
     [INIT_ALLOW] = RETURN(SECCOMP_RET_ALLOW),
 };
+
+/* What pid 1 still has to do when its data directory comes (spawn/inside.c). */
+/* clang-format off */
+#define PARKED_CALLS                                                                           \
+    CALL(poll) CALL(recvmsg) CALL(move_mount) CALL(sendto) CALL(capset) CALL(capget)           \
+    CALL(prctl) CALL(close_range) CALL(seccomp) CALL(waitid) CALL(exit_group) CALL(rt_sigreturn)
+
+enum {
+    PARKED_ARCH,
+    PARKED_IS_NATIVE,
+    PARKED_NR,
+#define CALL(name) PARKED_IS_##name,
+    PARKED_CALLS
+#undef CALL
+    PARKED_KILL,
+    PARKED_ALLOW,
+    PARKED_COUNT
+};
+
+static const struct sock_filter parked[PARKED_COUNT] = {
+    [PARKED_ARCH] = LOAD(OFFSET_ARCH),
+    [PARKED_IS_NATIVE] = JUMP_IF(BPF_JEQ, FILTER_ARCH, 0, TO(PARKED_IS_NATIVE, PARKED_KILL)),
+    [PARKED_NR] = LOAD(OFFSET_NR),
+#define CALL(name) \
+    [PARKED_IS_##name] = JUMP_IF(BPF_JEQ, SYS_##name, TO(PARKED_IS_##name, PARKED_ALLOW), 0),
+    PARKED_CALLS
+#undef CALL
+    [PARKED_KILL] = RETURN(SECCOMP_RET_KILL_PROCESS),
+    [PARKED_ALLOW] = RETURN(SECCOMP_RET_ALLOW),
+};
+/* clang-format on */
 
 /* For all threads or not at all: a thread that some library started and that kept the old policy
  * would be a way around the new one. */
@@ -97,6 +131,12 @@ int filter_load_seal(void)
     return load(&f);
 }
 
+int filter_load_parked(void)
+{
+    struct filter f = filter_parked();
+    return load(&f);
+}
+
 int filter_load_init(void)
 {
     struct filter f = filter_init();
@@ -106,6 +146,11 @@ int filter_load_init(void)
 struct filter filter_seal(void)
 {
     return (struct filter){.insns = (struct sock_filter *)seal, .count = SEAL_COUNT};
+}
+
+struct filter filter_parked(void)
+{
+    return (struct filter){.insns = (struct sock_filter *)parked, .count = PARKED_COUNT};
 }
 
 struct filter filter_init(void)

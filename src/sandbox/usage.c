@@ -30,6 +30,9 @@ struct usage {
     pid_t init;
     uid_t as; /* 0: no other */
 
+    int foreign_fd; /* a file that does not count; -1: none */
+    uint64_t foreign_inode;
+
     bool is_in_tree; /* the walk is not through yet */
     uint32_t walked, hidden;
     struct tally tree;                   /* of the walk at hand */
@@ -100,6 +103,8 @@ static void tree_step(struct usage *u)
  * that the tree had shown before may grow in a directory it cannot be seen in any more. */
 static bool is_of_session(const struct usage *u, const struct held_file *file)
 {
+    if (u->foreign_fd >= 0 && file->inode == u->foreign_inode)
+        return false;
     return file->is_deleted || inodes_has(&u->tree_before, file->inode) ||
            inodes_has(&u->ghosts, file->inode);
 }
@@ -223,6 +228,7 @@ int usage_new(int data_fd, struct usage **ret, struct err *e)
     if (!u)
         return err_set(e, ERR_NO_MEMORY, "watch the data directory");
     held_init(&u->held, st.st_dev);
+    u->foreign_fd = -1;
     u->data_fd = take_fd(&fd);
     if (walk_new(u->data_fd, &u->walk, e)) {
         usage_free(u);
@@ -251,6 +257,7 @@ void usage_free(struct usage *u)
     inodes_done(&u->held_now);
     inodes_done(&u->held_before);
     inodes_done(&u->ghosts);
+    fd_closep(&u->foreign_fd);
     fd_closep(&u->data_fd);
     free(u);
 }
@@ -262,6 +269,20 @@ void usage_set_init(struct usage *u, pid_t init, uid_t as)
     inodes_clear(&u->held_now);
     held_begin(&u->held, init);
     u->is_holding = true;
+}
+
+int usage_ignore(struct usage *u, int fd, struct err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return err_sys(e, errno, "look at a file that does not count");
+    if (st.st_dev != u->held.device)
+        return 0; /* its number means another file here, and nobody counts it anyway */
+    u->foreign_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (u->foreign_fd < 0)
+        return err_sys(e, errno, "keep a file that does not count");
+    u->foreign_inode = st.st_ino;
+    return 0;
 }
 
 /* The round under way counts as soon as it has found more than the last one. */

@@ -37,6 +37,11 @@ void usage_free(struct usage *u);
  * their own user may. 0: as who we are. */
 void usage_set_init(struct usage *u, pid_t init, uid_t as);
 
+/* A file that the session's processes have open or mapped, but that is not theirs (the image they
+ * came from): it does not count, even when it is deleted. Takes a copy of the descriptor, and with it
+ * the inode's number, which then cannot come to mean a file of the session. One only. */
+int usage_ignore(struct usage *u, int fd, struct err *e);
+
 /* Continues the round by at most `entries` entries. True when that completed it: then the numbers
  * below are new, and the next call begins another round. A round is all of the tree and as many of
  * the processes' files as USAGE_HELD_SHARE steps reach; where there are more, the following rounds

@@ -213,7 +213,7 @@ static void on_deadline(struct exec *x)
         x->interrupts = 2;
         x->deadline_us = clock_us() + INTERRUPT_GRACE_MS * 500;
     } else {
-        const struct pump_user user = {on_stream, on_frame, x};
+        const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = x};
         kernel_kill(x->k, &user);
     }
 }
@@ -242,7 +242,7 @@ static void on_jail_end(struct exec *x)
 
 static void follow(struct exec *x)
 {
-    const struct pump_user user = {on_stream, on_frame, x};
+    const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = x};
     struct err e = {0};
     while (!x->is_done && x->k->end.kind == 0 && x->k->state != KERNEL_DEAD) {
         if (atomic_load_explicit(&x->k->is_cancelled, memory_order_acquire))
@@ -262,7 +262,7 @@ static void follow(struct exec *x)
 /* Asked while the files are looked at; the answer is usually there when we need it. */
 static void measure(struct exec *x)
 {
-    const struct pump_user user = {on_stream, on_frame, x};
+    const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = x};
     struct kernel *k = x->k;
     struct err ignored = {0};
     int64_t deadline_us = clock_us() + 1000000;
@@ -331,12 +331,8 @@ static void advise(struct run *run)
                      : " Variables are kept.");
 }
 
-static int check_spec(struct kernel *k, const struct run_spec *spec, struct err *e)
+static int check_spec(const struct run_spec *spec, struct err *e)
 {
-    if (!kernel_is_alive(k))
-        return err_set(e, ERR_CONFLICT, "the kernel has ended; start another");
-    if (k->state != KERNEL_IDLE)
-        return err_set(e, ERR_CONFLICT, "the kernel is busy with another run");
     if (spec->code_len > CODE_MAX)
         return err_set(e, ERR_LIMIT, "the code has %zu bytes; at most %d are taken", spec->code_len,
                        CODE_MAX);
@@ -349,20 +345,19 @@ static int check_spec(struct kernel *k, const struct run_spec *spec, struct err 
 int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_sink *sink,
                struct run *ret, struct err *e)
 {
-    if (check_spec(k, spec, e))
+    if (check_spec(spec, e) || kernel_begin(k, e))
         return -1;
     uint32_t wall_ms = spec->wall_ms ? spec->wall_ms : k->limits.wall_ms;
     int64_t begun_us = clock_us();
     *ret = (struct run){.out = KEEP_INIT(k->limits.output_bytes),
                         .err = KEEP_INIT(k->limits.output_bytes),
-                        .state = k->has_run ? STATE_KEPT : STATE_FRESH,
+                        .state = k->next_state,
                         .started_wall_us = clock_wall_us(),
                         .limits = k->limits};
     ret->limits.wall_ms = wall_ms;
     struct exec x = {
         .k = k, .sink = sink, .run = ret, .deadline_us = begun_us + (int64_t)wall_ms * 1000};
     atomic_store_explicit(&k->is_cancelled, false, memory_order_release);
-    kernel_enter(k, KERNEL_BUSY);
     snapshot_settle(&k->files);
     if (send_run(k, spec, e)) {
         buf_done(&k->out); /* nothing of it has been sent */
@@ -375,7 +370,9 @@ int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_s
     decide(&x, ret->error.name ? END_ERROR : END_OK);
     ret->duration_us = (uint64_t)(clock_us() - begun_us);
     collect(&x);
-    k->has_run = true;
+    ret->lost = k->lost;
+    k->lost = (struct names){0};
+    k->next_state = STATE_KEPT;
     if (k->state == KERNEL_DEAD)
         ret->state = STATE_LOST;
     else

@@ -79,6 +79,7 @@ static int set_up(void **state)
     s->k = (struct kernel){.state = KERNEL_IDLE,
                            .limits = LIMITS_DEFAULT,
                            .in = FRAME_READER_INIT,
+                           .out_fd = -1,
                            .out = BUF_INIT(1 << 20)};
     s->k.data_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     s->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -520,6 +521,7 @@ static void every_pair_of_states(void **state)
             assert_true(!may || to != KERNEL_STARTING);
             assert_true(!may || from != KERNEL_DEAD || to == KERNEL_DEAD);
             assert_true(!may || to != KERNEL_BUSY || from == KERNEL_IDLE);
+            assert_true(!may || to != KERNEL_PARKED || from == KERNEL_STARTING);
             assert_true(may || to != KERNEL_DEAD);
         }
 }

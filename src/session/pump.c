@@ -1,27 +1,31 @@
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fdio.h"
+#include "base/scope.h"
 #include "session/kernel_int.h"
 
 enum {
     CHUNK = 64 << 10,
     /* A pipe holds at most this much, so having read it all that was written before is read. */
     PIPE_MAX = (1 << 20) + CHUNK,
+    LAST_WORDS_MS = 1000,
 };
 
-/* Passes on what a stream holds now. What is written while we read may come along, but a writer that
- * never stops does not keep us here. */
+/* Passes on what a stream holds now. What is written while we read may come along, but a writer
+ * that never stops does not keep us here. */
 static int drain(struct kernel *k, enum kernel_stream stream, const struct pump_user *user,
                  struct err *e)
 {
     char bytes[CHUNK];
-    for (size_t total = 0; k->stream[stream] >= 0 && total < PIPE_MAX;) {
+    for (size_t total = 0; user->on_stream && k->stream[stream] >= 0 && total < PIPE_MAX;) {
         ssize_t n = read(k->stream[stream], bytes, sizeof bytes);
         if (n < 0 && errno == EINTR)
             continue;
@@ -46,11 +50,36 @@ static int drain_both(struct kernel *k, const struct pump_user *user, struct err
     return drain(k, STREAM_OUT, user, e) || drain(k, STREAM_ERR, user, e) ? -1 : 0;
 }
 
+/* Sends some of what is queued. A descriptor goes with its byte: what is before it is sent
+ * before. */
+static ssize_t send_some(struct kernel *k)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+    bool is_before = k->out_fd >= 0 && k->out_sent < k->out_fd_at;
+    bool is_there = k->out_fd >= 0 && k->out_sent == k->out_fd_at;
+    size_t end = is_before ? k->out_fd_at : k->out.len;
+    struct iovec iov = {.iov_base = k->out.bytes + k->out_sent, .iov_len = end - k->out_sent};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (is_there) {
+        msg.msg_control = control;
+        msg.msg_controllen = sizeof control;
+        struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+        *head = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(head), &k->out_fd, sizeof(int));
+    }
+    ssize_t n = sendmsg(k->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0 && is_there) {
+        (void)close(k->out_fd);
+        k->out_fd = -1;
+    }
+    return n;
+}
+
 static int flush(struct kernel *k, struct err *e)
 {
     while (k->control >= 0 && k->out_sent < k->out.len) {
-        ssize_t n = send(k->control, k->out.bytes + k->out_sent, k->out.len - k->out_sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send_some(k);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -65,6 +94,8 @@ static int flush(struct kernel *k, struct err *e)
     if (k->out_sent == k->out.len || k->control < 0) {
         k->out_sent = 0;
         buf_done(&k->out);
+        fd_closep(&k->out_fd); /* still there only if the kernel is gone */
+        k->out_fd = -1;
     }
     return buf_check(&k->out, e);
 }
@@ -76,6 +107,14 @@ int pump_send(struct kernel *k, struct err *e)
         return err_wrap(e, "the kernel does not read");
     }
     return flush(k, e);
+}
+
+int pump_send_fd(struct kernel *k, size_t at, int fd, struct err *e)
+{
+    assert(k->out_fd < 0);
+    k->out_fd = fd;
+    k->out_fd_at = at;
+    return pump_send(k, e);
 }
 
 int pump_acknowledge(struct kernel *k, const struct frame *frame, struct err *e)
@@ -131,6 +170,8 @@ void kernel_listen(struct kernel *k)
         }
         if (event.kind == JAIL_STARTED)
             k->has_started = true;
+        if (event.kind == JAIL_ATTACHED || event.kind == JAIL_SWITCHED)
+            k->answer = event;
         if (event.kind == JAIL_USED || event.kind == JAIL_ENDED) {
             k->used = event;
             k->has_usage = true;
@@ -142,13 +183,15 @@ void kernel_listen(struct kernel *k)
 
 int pump(struct kernel *k, int64_t deadline_us, const struct pump_user *user, struct err *e)
 {
-    enum { CONTROL, OUT, ERR, HANDLE, WAKE, COUNT };
+    enum { CONTROL, OUT, ERR, HANDLE, WAKE, SIDE, COUNT };
+    bool wants_streams = user->on_stream;
     struct pollfd ready[COUNT] = {
         [CONTROL] = {.fd = k->control, .events = POLLIN},
-        [OUT] = {.fd = k->stream[STREAM_OUT], .events = POLLIN},
-        [ERR] = {.fd = k->stream[STREAM_ERR], .events = POLLIN},
+        [OUT] = {.fd = wants_streams ? k->stream[STREAM_OUT] : -1, .events = POLLIN},
+        [ERR] = {.fd = wants_streams ? k->stream[STREAM_ERR] : -1, .events = POLLIN},
         [HANDLE] = {.fd = k->handle, .events = POLLIN},
         [WAKE] = {.fd = k->wake, .events = POLLIN},
+        [SIDE] = {.fd = user->on_side ? *user->side_fd : -1, .events = POLLIN},
     };
     if (k->out_sent < k->out.len)
         ready[CONTROL].events |= POLLOUT;
@@ -161,6 +204,8 @@ int pump(struct kernel *k, int64_t deadline_us, const struct pump_user *user, st
     }
     if ((ready[CONTROL].revents & POLLOUT) && flush(k, e))
         return -1;
+    if (ready[SIDE].revents && user->on_side(user->arg, e))
+        return -1;
     if (ready[CONTROL].revents & (POLLIN | POLLHUP | POLLERR))
         if (read_control(k, e) || pass_frames(k, user, e))
             return -1;
@@ -170,3 +215,42 @@ int pump(struct kernel *k, int64_t deadline_us, const struct pump_user *user, st
         return -1;
     return 0;
 }
+
+static bool is_open(const struct kernel *k, const struct pump_user *user)
+{
+    return k->control >= 0 || (user->on_side && *user->side_fd >= 0);
+}
+
+int pump_until(struct kernel *k, const bool *is_done, int64_t deadline_us,
+               const struct pump_user *user, const char *what, struct err *e)
+{
+    while (!*is_done && k->end.kind == 0) {
+        if (pump(k, deadline_us, user, e))
+            return -1;
+        if (!*is_done && clock_us() >= deadline_us)
+            return err_set(e, ERR_UNAVAILABLE, "the kernel did not %s in time", what);
+    }
+    /* It may have answered just before it ended: all of that is there now, and ends. */
+    int64_t last_us = clock_us() + LAST_WORDS_MS * 1000;
+    while (!*is_done && is_open(k, user) && clock_us() < last_us)
+        if (pump(k, last_us, user, e))
+            return -1;
+    if (!*is_done)
+        return err_set(e, ERR_UNAVAILABLE, "the kernel died where it was to %s", what);
+    return 0;
+}
+
+static int discard_stream(void *arg, enum kernel_stream stream, const char *bytes, size_t len,
+                          struct err *e)
+{
+    (void)arg, (void)stream, (void)bytes, (void)len, (void)e;
+    return 0;
+}
+
+static int discard_frame(void *arg, const struct frame *frame, struct err *e)
+{
+    (void)arg, (void)frame, (void)e;
+    return 0;
+}
+
+const struct pump_user pump_discard = {.on_stream = discard_stream, .on_frame = discard_frame};

@@ -24,6 +24,7 @@ static const char *const end_names[END_COUNT] = {
 static const char *const state_names[STATE_COUNT] = {
     [STATE_FRESH] = "fresh",
     [STATE_KEPT] = "kept",
+    [STATE_WOKEN] = "woken",
     [STATE_LOST] = "lost",
 };
 
@@ -68,6 +69,7 @@ void run_done(struct run *run)
     display_done(&run->result);
     run_error_done(&run->error);
     capture_done(&run->files);
+    names_done(&run->lost);
     *run = (struct run){0};
 }
 

@@ -13,6 +13,7 @@
 
 #include "session/capture.h"
 #include "session/keep.h"
+#include "session/names.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
 
@@ -32,7 +33,8 @@ enum run_end {
 enum run_state {
     STATE_FRESH, /* the first run of a new kernel */
     STATE_KEPT,  /* the variables are those the previous run left */
-    STATE_LOST,  /* the kernel died in this run: what it held is gone */
+    STATE_WOKEN, /* they are, and slept on disk in between; run.lost names those that are not */
+    STATE_LOST,  /* they are gone: the kernel died, in this run or before it */
     STATE_COUNT
 };
 
@@ -70,6 +72,7 @@ struct run_spec {
 struct run {
     enum run_end end;
     enum run_state state;
+    struct names lost;    /* variables and files that did not survive sleeping, as "name: why" */
     struct keep out, err; /* stdout and stderr, head and tail */
     struct display *displays;
     size_t display_count;
@@ -85,7 +88,7 @@ struct run {
     uint64_t memory_peak;
     uint64_t disk_bytes, disk_files;
     struct limits limits; /* in force */
-    char hint[256];       /* what to do next; empty: nothing */
+    char hint[512];       /* what to do next; empty: nothing */
 };
 
 /* What happens while a run goes on, in order. The bytes are borrowed during the call. */
@@ -129,6 +132,6 @@ int run_error_from_frame(const struct frame *frame, struct run_error *ret, struc
 size_t display_bytes(const struct display *display);
 
 const char *run_end_name(enum run_end end);       /* "ok", "output_limit": what clients see */
-const char *run_state_name(enum run_state state); /* "fresh", "kept", "lost" */
+const char *run_state_name(enum run_state state); /* "fresh", "kept", "woken", "lost" */
 
 #endif

@@ -29,7 +29,7 @@ struct spawner {
 };
 
 /* Executes the program with our socket at its place and nothing else of ours. */
-static int execute(const char *path, const char *kernel_path, int sock, pid_t *ret, struct err *e)
+static int execute(const char *path, char *const argv[], int sock, pid_t *ret, struct err *e)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -42,7 +42,6 @@ static int execute(const char *path, const char *kernel_path, int sock, pid_t *r
     (void)posix_spawnattr_setsigdefault(&attr, &all);
     (void)posix_spawnattr_setsigmask(&attr, &none);
     (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    char *argv[] = {"cicada-spawn", (char *)kernel_path, NULL};
     char *env[] = {"PATH=/usr/bin:/bin", NULL};
     int why = posix_spawn_file_actions_adddup2(&actions, sock, ENGINE_SOCKET);
     if (!why)
@@ -79,9 +78,10 @@ static int hear(struct spawner *s, struct err *e)
     return jail_hello_get(bytes, len, &s->hello, e);
 }
 
-int spawner_open(const char *spawn_path, const char *kernel_path, struct spawner **ret,
-                 struct err *e)
+int spawner_open(const char *spawn_path, const char *kernel_path, const char *loader_path,
+                 struct spawner **ret, struct err *e)
 {
+    char *const argv[] = {"cicada-spawn", (char *)kernel_path, (char *)loader_path, NULL};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return err_sys(e, errno, "socketpair");
@@ -92,7 +92,7 @@ int spawner_open(const char *spawn_path, const char *kernel_path, struct spawner
         return err_set(e, ERR_NO_MEMORY, "start the spawner");
     }
     *s = (struct spawner){.sock = pair[0]};
-    if (execute(spawn_path, kernel_path, theirs, &s->pid, e))
+    if (execute(spawn_path, argv, theirs, &s->pid, e))
         goto fail;
     fd_closep(&theirs); /* or its death would not be seen */
     theirs = -1;
@@ -150,8 +150,12 @@ int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[
                        "this host is too weak for a sandbox; `cicada doctor` says what is missing");
     if (limits_check(&spec->limits, e))
         return -1;
+    int which[JAIL_FDS], sent[JAIL_FDS];
+    size_t count = jail_spec_fds(spec, which);
+    for (size_t i = 0; i < count; i++)
+        sent[i] = fds[which[i]];
     jail_spec_put(spec, bytes);
-    if (fd_send(s->sock, bytes, sizeof bytes, fds, JAIL_FDS, e))
+    if (fd_send(s->sock, bytes, sizeof bytes, sent, count, e))
         return err_wrap(e, "ask for a jail");
     return 0;
 }

@@ -10,16 +10,19 @@
 
 struct spawner;
 
-/* Starts the program `spawn_path`, which will exec `kernel_path` inside each jail. Blocks until it
- * has greeted. Fails with ERR_UNAVAILABLE and the reason when this host cannot hold a jail. */
-int spawner_open(const char *spawn_path, const char *kernel_path, struct spawner **ret,
-                 struct err *e);
+/* Starts the program `spawn_path`, which will exec `kernel_path` inside each jail, or `loader_path`
+ * for a start from an image (NULL: there is none; the greeting says whether it can be used,
+ * MECH_IMAGE). Blocks until it has greeted. Fails with ERR_UNAVAILABLE and the reason when this
+ * host cannot hold a jail. */
+int spawner_open(const char *spawn_path, const char *kernel_path, const char *loader_path,
+                 struct spawner **ret, struct err *e);
 void spawner_close(struct spawner *s);
 
 const struct jail_hello *spawner_hello(const struct spawner *s);
 int spawner_pid(const struct spawner *s);
 
-/* Asks for a jail. `fds` are borrowed. Does not wait: the answer comes over the handle. */
+/* Asks for a jail. `fds` are borrowed; those that do not come with this spec (jail_spec_fds) are
+ * not looked at. Does not wait: the answer comes over the handle. */
 int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[JAIL_FDS],
                  struct err *e);
 

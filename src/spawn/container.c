@@ -74,9 +74,9 @@ int start_in_container(struct host *host, struct jail *j, struct inside *in, str
     rules[SHARED_RULES + 1] = (struct landlock_rule){".", LANDLOCK_WRITE, false};
     in->rules = rules;
     in->rule_count = SHARED_RULES + 2;
-    in->kernel_path = host->kernel_path;
+    in->program = host->kernel_path;
     if (host->is_root) {
-        in->uid = jail_uid(host, j->slot);
+        in->uid = host_uid(host, j->slot);
         if (jail_hand_over(j, in->uid, e))
             return -1;
     } else {

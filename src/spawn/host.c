@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ enum {
     LANDLOCK_ABI_SCOPES = 6, /* the first that fences signals and abstract sockets */
 
     CONTROL_AT = 4100, /* above any descriptor number a session may use (limits: open_files) */
+    PLACED = 3,        /* numbers from there on: control socket, image, delta */
+    FILES_MIN = 64,    /* descriptors without which nothing works */
 };
 
 /* A block of uids no other spawner on this host uses. The claim is a name in the kernel that
@@ -73,6 +76,29 @@ static enum tier choose_tier(const struct jail_hello *hello)
     return hello->landlock_abi >= LANDLOCK_ABI_SCOPES ? TIER_CONTAINER_USER : TIER_NONE;
 }
 
+/* Sessions have other uids than the loader's owner, and one that may not read the program it runs
+ * may not look at its own memory either, which it must to fall asleep. */
+static int find_loader(const struct host *h)
+{
+    struct stat st;
+    if (!h->loader_path)
+        return ENOENT;
+    if (stat(h->loader_path, &st) || access(h->loader_path, R_OK | X_OK))
+        return errno;
+    return h->is_root && (st.st_mode & 0005) != 0005 ? EACCES : 0;
+}
+
+/* The loader is there for every jail or for none, whatever else an image may lack. */
+static int find_image(struct host *h)
+{
+    int why = find_loader(h);
+    if (why)
+        h->loader_path = NULL;
+    if (h->hello.tier != TIER_FULL)
+        return EOPNOTSUPP;
+    return why ? why : trial_image();
+}
+
 static void find_out(struct host *h)
 {
     struct jail_hello *hello = &h->hello;
@@ -88,6 +114,7 @@ static void find_out(struct host *h)
     hello->failure[MECH_CG_CPU] = h->support.cpu;
     hello->cgroup = (uint32_t)h->support.version;
     hello->tier = choose_tier(hello);
+    hello->failure[MECH_IMAGE] = find_image(h);
 }
 
 /* In a container the first process cannot be born in its group, and a group it is not in would only
@@ -103,7 +130,7 @@ static void forget_cgroups(struct host *h)
     hello->cgroup = 0;
 }
 
-/* The number is above every descriptor a session may have, if the host lets us go that far. */
+/* The numbers are above every descriptor a session may have, if the host lets us go that far. */
 static int raise_descriptors(struct host *h, struct err *e)
 {
     struct rlimit files;
@@ -112,11 +139,23 @@ static int raise_descriptors(struct host *h, struct err *e)
     files.rlim_cur = files.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &files))
         return err_sys(e, errno, "raise the limit of descriptors");
-    h->control_at = files.rlim_max > CONTROL_AT ? CONTROL_AT : (int)files.rlim_max - 1;
-    /* The number stays taken here, so that no descriptor of ours ever has it. */
+    if (files.rlim_max < FILES_MIN)
+        return err_set(e, ERR_UNAVAILABLE, "no more than %u descriptors may be open",
+                       (unsigned)files.rlim_max);
+    h->control_at =
+        files.rlim_max >= CONTROL_AT + PLACED ? CONTROL_AT : (int)files.rlim_max - PLACED;
+    return h->control_at < CONTROL_AT ? host_reserve(h, h->control_at, e) : 0;
+}
+
+int host_reserve(struct host *h, int highest_fd, struct err *e)
+{
+    if (h->is_reserved || highest_fd < h->control_at / 2)
+        return 0;
     scoped(fd_closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null < 0 || dup3(null, h->control_at, O_CLOEXEC) < 0)
-        return err_sys(e, errno, "reserve the control socket's number");
+    for (int i = 0; i < PLACED; i++)
+        if (null < 0 || dup3(null, h->control_at + i, O_CLOEXEC) < 0)
+            return err_sys(e, errno, "reserve the control socket's number");
+    h->is_reserved = true;
     return 0;
 }
 
@@ -127,7 +166,7 @@ static int move_in(struct host *h, struct err *e)
         return err_sys(e, why, "enter a user namespace");
     if (unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS))
         return err_sys(e, errno, "unshare network, ipc and uts namespaces");
-    return root_build(h->kernel_path, h->is_root, &h->root, e);
+    return root_build(h->kernel_path, h->loader_path, h->is_root, &h->root, e);
 }
 
 /* Without pid namespaces what a session leaves behind becomes ours to reap. */
@@ -138,9 +177,13 @@ static int adopt_orphans(struct err *e)
     return 0;
 }
 
-int host_open(const char *kernel_path, struct host *ret, struct err *e)
+int host_open(const char *kernel_path, const char *loader_path, struct host *ret, struct err *e)
 {
-    struct host h = {.uid_claim = -1, .epoll_fd = -1, .root = {-1, -1}, .kernel_path = kernel_path};
+    struct host h = {.uid_claim = -1,
+                     .epoll_fd = -1,
+                     .root = {-1, -1},
+                     .kernel_path = kernel_path,
+                     .loader_path = loader_path};
     h.is_root = geteuid() == 0;
     if (access(kernel_path, X_OK))
         return err_sys(e, errno, "find the kernel program");
@@ -173,8 +216,14 @@ fail:
     return -1;
 }
 
+uid_t host_uid(const struct host *h, uint32_t slot)
+{
+    return h->uid_base + 2 * slot;
+}
+
 void host_close(struct host *h)
 {
+    spare_done(&h->spare);
     cgroups_close(h->cgroups);
     filter_done(&h->filter);
     root_done(&h->root);

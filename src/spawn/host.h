@@ -17,6 +17,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/filter.h"
 #include "sandbox/root.h"
+#include "spawn/spare.h"
 #include "wire/jail.h"
 
 enum { HOST_SLOTS = 8192 }; /* jails at a time, each with two uids */
@@ -32,13 +33,26 @@ struct host {
     uid_t uid_base;          /* of the block of uids that is ours, as root */
     int uid_claim;           /* held while the block is ours */
     const char *kernel_path; /* the kernel program, on the host */
-    int epoll_fd;            /* the loop's */
-    int control_at;          /* descriptor number for the kernel's control socket */
+    const char *loader_path; /* NULL: none that could be used */
+    struct spare spare;      /* for the next jail */
+    struct habit habit;
+    int epoll_fd;   /* the loop's */
+    int control_at; /* descriptor number for the kernel's control socket; image and delta follow */
+    bool is_reserved; /* those numbers are taken */
 };
 
-/* Fails with ERR_UNAVAILABLE only when a step fails that worked in the trial. A tier of none is not a
- * failure here: the hello says so and the engine refuses. Blocks for some milliseconds. */
-int host_open(const char *kernel_path, struct host *ret, struct err *e);
+/* Fails with ERR_UNAVAILABLE only when a step fails that worked in the trial. A tier of none is not
+ * a failure here: the hello says so and the engine refuses; nor is a missing loader (`loader_path`
+ * NULL or not to be found): then nothing starts from an image. Blocks for some milliseconds. */
+int host_open(const char *kernel_path, const char *loader_path, struct host *ret, struct err *e);
 void host_close(struct host *h);
+
+/* Takes the numbers that descriptors are placed at, once ours have come half way there, so that
+ * none of ours ever has one of them. Not before: every clone copies the table of descriptors up to
+ * the highest number, which costs 50 us per jail. */
+int host_reserve(struct host *h, int highest_fd, struct err *e);
+
+/* As root: the uid of the session in that slot; the next one is its pid 1's. */
+uid_t host_uid(const struct host *h, uint32_t slot);
 
 #endif

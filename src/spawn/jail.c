@@ -32,7 +32,7 @@ enum {
     USAGE_ANSWER_US = 20000, /* and when the engine wants to know; else it hears older numbers */
 };
 
-static void tell(struct jail *j, const struct jail_event *event)
+void jail_tell(struct jail *j, const struct jail_event *event)
 {
     uint8_t bytes[JAIL_EVENT_SIZE];
     jail_event_put(event, bytes);
@@ -47,7 +47,7 @@ static void tell_failed(struct jail *j)
     event.status = j->failure.why == FAILED_OUTSIDE ? 0 : j->failure.why;
     snprintf(event.step, sizeof event.step, "%s",
              *j->failure.step ? j->failure.step : "the first process died");
-    tell(j, &event);
+    jail_tell(j, &event);
 }
 
 static void measure(struct jail *j, struct jail_event *event)
@@ -85,6 +85,18 @@ void jail_kill(struct jail *j, enum jail_cause cause)
         (void)kill(-j->init, SIGKILL);
 }
 
+void jail_break(struct jail *j, const char *what, int why)
+{
+    if (j->life == LIFE_STARTING && j->failure.why == 0) {
+        j->failure.why = why ? why : FAILED_OUTSIDE;
+        snprintf(j->failure.step, sizeof j->failure.step, "%.123s", what);
+    } else if (j->life == LIFE_LIVE) {
+        snprintf(j->step, sizeof j->step, "%.90s%s%.30s", what, why ? ": " : "",
+                 why ? strerror(why) : "");
+    }
+    jail_kill(j, JAIL_KILLED);
+}
+
 /* Goes on with the scan until it is complete or `budget_us` is over. True: complete. */
 static bool scan_memory(struct jail *j, int64_t budget_us)
 {
@@ -106,53 +118,75 @@ static bool scan_memory(struct jail *j, int64_t budget_us)
     return true;
 }
 
+static void tell_usage(struct jail *j)
+{
+    struct jail_event used = {.kind = JAIL_USED};
+    if (j->life == LIFE_LIVE && j->polls_memory)
+        (void)scan_memory(j, USAGE_ANSWER_US);
+    measure(j, &used);
+    jail_tell(j, &used);
+}
+
 void jail_on_handle(struct jail *j)
 {
     uint8_t bytes[JAIL_REQUEST_SIZE];
     size_t len = 0, fd_count = 0;
+    scoped(fd_closep) int fd = -1;
     struct jail_request request;
     struct err e = {0};
-    int got = fd_recv(j->handle, bytes, sizeof bytes, &len, NULL, 0, &fd_count, &e);
+    int got = fd_recv(j->handle, bytes, sizeof bytes, &len, &fd, 1, &fd_count, &e);
+    if (got)
+        fd = -1; /* what came with it is closed */
     if (got && e.code == ERR_UNAVAILABLE)
         return;
-    if (got || len == 0 || jail_request_get(bytes, len, &request, &e)) {
+    if (got || len == 0 || jail_request_get(bytes, len, &request, &e) ||
+        (fd_count == 1) != (request.kind == JAIL_ATTACH)) {
         jail_kill(j, JAIL_KILLED); /* closed, or not speaking our language any more */
         jail_drop(j, &j->handle);
         return;
     }
-    struct jail_event used = {.kind = JAIL_USED};
     switch (request.kind) {
     case JAIL_INTERRUPT: jail_interrupt(j); break;
     case JAIL_KILL: jail_kill(j, JAIL_KILLED); break;
-    case JAIL_USAGE:
-        if (j->life == LIFE_LIVE && j->polls_memory)
-            (void)scan_memory(j, USAGE_ANSWER_US);
-        measure(j, &used);
-        tell(j, &used);
-        break;
+    case JAIL_USAGE: tell_usage(j); break;
+    case JAIL_ATTACH: jail_attach(j, take_fd(&fd)); break;
+    case JAIL_COPY: jail_add_copy(j, request.pid); break;
+    case JAIL_SWITCH: jail_switch(j, request.pid); break;
     }
+}
+
+size_t jail_hear(int sock, char bytes[sizeof(struct inside_failure)], int *ret_fd)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t len = 0, count = 0;
+        struct err e = {0};
+        int fd = -1;
+        if (fd_recv(sock, bytes, sizeof(struct inside_failure), &len, &fd, 1, &count, &e) == 0) {
+            *ret_fd = fd;
+            return len;
+        }
+        if (e.code == ERR_PROTOCOL)
+            break;
+    }
+    return 0;
 }
 
 void jail_on_report(struct jail *j)
 {
     char bytes[sizeof(struct inside_failure)];
-    size_t len = 0, fd_count = 0;
-    int fd = -1;
-    struct err e = {0};
-    if (fd_recv(j->report, bytes, sizeof bytes, &len, &fd, 1, &fd_count, &e))
-        len = 0;
+    scoped(fd_closep) int fd = -1;
+    size_t len = jail_hear(j->report, bytes, &fd);
     if (len == sizeof j->failure && j->failure.why == 0) {
         memcpy(&j->failure, bytes, sizeof j->failure);
         j->failure.step[sizeof j->failure.step - 1] = '\0';
         jail_kill(j, JAIL_KILLED);
-    } else if (len == 1 && fd_count == 1 && j->kernel_fd < 0) {
+    } else if (len == 1 && fd >= 0 && j->kernel_fd < 0) {
         j->kernel_fd = take_fd(&fd);
     } else if (len == 0) {
         jail_drop(j, &j->report);
         if (j->kernel_fd >= 0 && life_step(&j->life, LIFE_EXECUTED))
-            tell(j, &(struct jail_event){.kind = JAIL_STARTED});
+            jail_tell(j, &(struct jail_event){.kind = JAIL_STARTED});
     }
-    fd_closep(&fd);
 }
 
 void jail_on_oom(struct jail *j)
@@ -165,7 +199,7 @@ void jail_on_oom(struct jail *j)
 static int64_t next_pause(const struct jail *j, bool grew)
 {
     int64_t pause = grew ? LOOK_FIRST_US : j->pause_us * 2;
-    int64_t cost = usage_round_us(j->usage) * LOOK_SHARE;
+    int64_t cost = j->usage ? usage_round_us(j->usage) * LOOK_SHARE : 0;
     if (pause > LOOK_MAX_US)
         pause = LOOK_MAX_US;
     return pause < cost ? cost : pause;
@@ -190,6 +224,24 @@ static void look_again_in(struct jail *j, int64_t pause_us)
     j->look_us = clock_us() + pause_us;
 }
 
+/* Disk and files together: whether they change. */
+static uint64_t disk_now(const struct jail *j)
+{
+    return j->usage ? usage_disk(j->usage) + usage_files(j->usage) : 0;
+}
+
+/* Goes on with the look at the disk. True: it is complete. */
+static bool look_at_disk(struct jail *j)
+{
+    if (!j->usage)
+        return true;
+    if (!j->has_seen_disk)
+        j->has_seen_disk = usage_step(j->usage, LOOK_ENTRIES);
+    if (usage_disk(j->usage) > j->limits.disk_bytes || usage_files(j->usage) > j->limits.files)
+        jail_kill(j, JAIL_OVER_DISK);
+    return j->has_seen_disk;
+}
+
 void jail_look(struct jail *j)
 {
     if (!j->is_looking && has_slept(j)) {
@@ -197,21 +249,16 @@ void jail_look(struct jail *j)
         return;
     }
     if (!j->is_looking)
-        j->used_before = usage_disk(j->usage) + usage_files(j->usage);
+        j->used_before = disk_now(j);
     j->is_looking = true;
-    if (!j->has_seen_disk)
-        j->has_seen_disk = usage_step(j->usage, LOOK_ENTRIES);
-    if (usage_disk(j->usage) > j->limits.disk_bytes || usage_files(j->usage) > j->limits.files)
-        jail_kill(j, JAIL_OVER_DISK);
-    if (!j->has_seen_disk)
+    if (!look_at_disk(j))
         return; /* goes on in the next slice */
     if (j->polls_memory && !scan_memory(j, LOOK_MEMORY_US))
         return;
     if (j->polls_memory && j->memory_now > j->limits.memory_bytes)
         jail_kill(j, JAIL_OVER_MEMORY);
     j->is_looking = j->has_seen_disk = false;
-    bool grew = usage_disk(j->usage) + usage_files(j->usage) != j->used_before;
-    look_again_in(j, next_pause(j, grew));
+    look_again_in(j, next_pause(j, disk_now(j) != j->used_before));
 }
 
 /* What the end was, as far as nobody decided it before. */
@@ -242,6 +289,11 @@ static void let_go(struct jail *j)
         jail_take_back(j);
     jail_drop(j, &j->init_fd);
     jail_drop(j, &j->kernel_fd);
+    jail_drop_copies(j);
+    fd_closep(&j->map.fd);
+    j->map.fd = -1;
+    fd_closep(&j->image_fd);
+    j->image_fd = -1;
     usage_free(take(j->usage));
     jail_drop(j, &j->data_fd);
 }
@@ -265,13 +317,17 @@ void jail_reap(struct jail *j)
     /* Reports that are still in the socket come first: they say why a start failed. */
     while (j->report >= 0)
         jail_on_report(j);
+    while (j->attach >= 0)
+        jail_on_attach(j);
     bool had_started = j->failure.why == 0 && j->kernel_fd >= 0;
     struct jail_event event = {.kind = JAIL_ENDED};
     find_cause(j, &event);
+    if (event.cause == JAIL_KILLED)
+        memcpy(event.step, j->step, sizeof event.step);
     measure(j, &event);
     let_go(j);
     if (had_started)
-        tell(j, &event);
+        jail_tell(j, &event);
     else
         tell_failed(j);
 }
@@ -281,11 +337,12 @@ bool jail_free(struct jail *j)
     assert(j->life == LIFE_SWEPT);
     /* Its descriptor goes with the group, and a process that was just cloned may hold a copy. */
     if (j->group && cgroup_event_fd(j->group) >= 0)
-        (void)epoll_ctl(j->epoll_fd, EPOLL_CTL_DEL, cgroup_event_fd(j->group), NULL);
+        (void)epoll_ctl(j->host->epoll_fd, EPOLL_CTL_DEL, cgroup_event_fd(j->group), NULL);
     if (j->group && !cgroup_free(j->group))
         return false;
     jail_drop(j, &j->handle);
     jail_drop(j, &j->report);
+    jail_drop(j, &j->attach);
     memory_done(&j->memory);
     if (j->words)
         (void)munmap(j->words, sizeof *j->words);

@@ -10,21 +10,53 @@
 /* inside_failure.why of a start that failed in the spawner, whose text says everything. */
 enum { FAILED_OUTSIDE = -1 };
 
-/* Stops waiting for a descriptor of the jail and closes it. Closing alone is not enough: a process
- * that was just cloned may hold a copy, and epoll would go on reporting it. */
+/* Stops waiting for a descriptor of the jail; jail_drop closes it too. Closing alone is not enough:
+ * a process that was just cloned may hold a copy, and epoll would go on reporting it. */
+void jail_unwatch(struct jail *j, int fd);
 void jail_drop(struct jail *j, int *fd);
+
+/* Begins to wait for a descriptor of the jail; -1 is none, which is fine. */
+int jail_watch(struct jail *j, enum jail_source source, int fd, struct err *e);
+
+/* Says it over the handle. */
+void jail_tell(struct jail *j, const struct jail_event *event);
+
+/* The next message of pid 1: its length, 0 at the end. The caller closes *ret_fd if it is not -1.
+ * An error is the end too, but not the first: that one says that pid 1 has ended without reading
+ * all we sent, and what it said before that comes after it. */
+size_t jail_hear(int sock, char bytes[sizeof(struct inside_failure)], int *ret_fd);
+
+/* Ends a jail because something could not be done; `why` is an errno, or 0 when `what` says it all.
+ * The engine hears it with ENDED, or with FAILED when it had not started. */
+void jail_break(struct jail *j, const char *what, int why);
 
 /* SIGINT to the kernel and what it started, as Ctrl-C in a terminal would do. */
 void jail_interrupt(struct jail *j);
-
-/* As root: the uid of the session in that slot; the next one is its pid 1's. */
-uid_t jail_uid(const struct host *host, uint32_t slot);
 
 /* Without namespaces (container.c): starts the first process; where the code finds a home and room
  * for temporary files; kills and reaps whatever the session left running. */
 int start_in_container(struct host *host, struct jail *j, struct inside *in, struct err *e);
 int container_home(int data_fd, char home[PATH_MAX], struct err *e);
 void container_sweep(struct jail *j);
+
+/* data.c. Whether data_fd may be a session's directory; makes the session's view of it, a mount,
+ * and hands it to pid 1 over that socket. As root, files may change hands on the way. */
+int jail_check_data(struct jail *j, struct err *e);
+int jail_send_data(struct jail *j, int sock, struct err *e);
+
+/* From now on growth of the directory counts. Pid 1 exists, but it has no way in yet. */
+int jail_count_data(struct jail *j, struct err *e);
+
+/* Makes in advance what can be made before the directory comes. */
+void jail_expect_data(struct jail *j);
+
+/* ATTACH: the directory of a parked jail has come. Takes `data_fd` over. */
+void jail_attach(struct jail *j, int data_fd);
+
+/* copies.c: COPY and SWITCH. */
+void jail_add_copy(struct jail *j, pid_t pid);
+void jail_switch(struct jail *j, pid_t pid);
+void jail_drop_copies(struct jail *j);
 
 /* The start failed before there was a process: says so and leaves the jail SWEPT. */
 void jail_fail(struct jail *j);

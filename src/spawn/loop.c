@@ -44,6 +44,10 @@ static void say_why(int sock, const char *why)
 
 static int take_slot(struct loop *l, uint32_t *ret)
 {
+    if (l->host.spare.is_there) { /* which is taken already */
+        *ret = l->host.spare.slot;
+        return 0;
+    }
     for (uint32_t i = 0; i < HOST_SLOTS; i++) {
         uint32_t slot = (l->next_slot + i) % HOST_SLOTS;
         if (!l->is_slot_used[slot]) {
@@ -77,12 +81,12 @@ static void hang_up(struct loop *l)
 static void on_engine(struct loop *l)
 {
     uint8_t bytes[JAIL_SPEC_SIZE];
-    int fds[JAIL_FDS];
+    int got[JAIL_FDS], which[JAIL_FDS], fds[JAIL_FDS];
     size_t len = 0, count = 0;
     struct jail_spec spec;
     struct err e = {0};
     uint32_t slot;
-    if (fd_recv(l->sock, bytes, sizeof bytes, &len, fds, JAIL_FDS, &count, &e)) {
+    if (fd_recv(l->sock, bytes, sizeof bytes, &len, got, JAIL_FDS, &count, &e)) {
         /* A request whose descriptors we had no room for is lost; the others live on. */
         if (e.code != ERR_PROTOCOL && e.code != ERR_UNAVAILABLE)
             hang_up(l);
@@ -92,15 +96,20 @@ static void on_engine(struct loop *l)
         hang_up(l);
         return;
     }
-    if (jail_spec_get(bytes, len, &spec, &e) || count != JAIL_FDS) {
-        refuse(fds, count, "not a request of this version");
+    if (jail_spec_get(bytes, len, &spec, &e) || count != jail_spec_fds(&spec, which)) {
+        refuse(got, count, "not a request of this version");
         return;
     }
     if (take_slot(l, &slot)) {
-        refuse(fds, count, "too many jails at a time");
+        refuse(got, count, "too many jails at a time");
         return;
     }
+    for (size_t i = 0; i < JAIL_FDS; i++)
+        fds[i] = -1;
+    for (size_t i = 0; i < count; i++)
+        fds[which[i]] = got[i];
     struct jail *j = jail_start(&l->host, slot, &spec, fds);
+    spare_done(&l->host.spare); /* what it did not need */
     if (!j) {
         l->is_slot_used[slot] = false;
         return;
@@ -121,7 +130,9 @@ static void dispatch(struct loop *l, const struct jail_watch *watch)
     switch (watch->source) {
     case SOURCE_HANDLE: jail_on_handle(j); break;
     case SOURCE_REPORT: jail_on_report(j); break;
+    case SOURCE_ATTACH: jail_on_attach(j); break;
     case SOURCE_INIT: jail_reap(j); break;
+    case SOURCE_OLD: jail_go_on_switching(j); break;
     case SOURCE_OOM: jail_on_oom(j); break;
     case SOURCE_COUNT: break;
     }
@@ -152,6 +163,13 @@ static void look_around(struct loop *l)
     l->rest_us = now_us + LOOKS_REST * (now_us - begun_us);
 }
 
+/* When a living jail needs to be looked after next. */
+static int64_t when_due(const struct loop *l, const struct jail *j)
+{
+    int64_t look_us = j->look_us > l->rest_us ? j->look_us : l->rest_us;
+    return j->old_fd >= 0 && j->switch_us < look_us ? j->switch_us : look_us;
+}
+
 /* Frees what has ended, looks at what lives. Returns when to come back at the latest. */
 static int64_t tend(struct loop *l)
 {
@@ -160,8 +178,10 @@ static int64_t tend(struct loop *l)
     for (struct jail **at = &l->jails; *at;) {
         struct jail *j = *at;
         int64_t due_us = now_us + AGAIN_US;
+        if (j->old_fd >= 0 && j->switch_us <= now_us)
+            jail_go_on_switching(j);
         if (j->life == LIFE_LIVE)
-            due_us = j->look_us > l->rest_us ? j->look_us : l->rest_us;
+            due_us = when_due(l, j);
         else if (j->life == LIFE_DYING)
             jail_reap(j); /* its event may have failed to be watched; costs one call */
         if (j->life == LIFE_SWEPT) {
@@ -180,6 +200,24 @@ static int64_t tend(struct loop *l)
     return next_us;
 }
 
+/* Nobody waits for anything: time to make what the next jail will need. */
+static void get_ahead(struct loop *l)
+{
+    uint32_t slot;
+    if (l->sock >= 0 && !l->host.spare.is_there && l->host.habit.is_known && !take_slot(l, &slot))
+        spare_make(&l->host, slot);
+}
+
+/* Waits for events; before it sleeps it gets ahead. */
+static int await(struct loop *l, struct epoll_event *events, int64_t deadline_us)
+{
+    int n = epoll_wait(l->host.epoll_fd, events, EVENTS_AT_ONCE, 0);
+    if (n != 0)
+        return n;
+    get_ahead(l);
+    return epoll_wait(l->host.epoll_fd, events, EVENTS_AT_ONCE, clock_poll_ms(deadline_us));
+}
+
 static int serve(struct loop *l, struct err *e)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
@@ -191,7 +229,7 @@ static int serve(struct loop *l, struct err *e)
         int64_t next_us = tend(l); /* may free the last jail, after which no event would come */
         if (l->sock < 0 && !l->jails)
             return 0;
-        int n = epoll_wait(l->host.epoll_fd, events, EVENTS_AT_ONCE, clock_poll_ms(next_us));
+        int n = await(l, events, next_us);
         if (n < 0 && errno != EINTR)
             return err_sys(e, errno, "wait");
         /* A jail is freed only in tend, so every pointer in this batch is good. */
@@ -207,13 +245,13 @@ static int greet(const struct loop *l, struct err *e)
     return fd_send(l->sock, bytes, sizeof bytes, NULL, 0, e);
 }
 
-int spawn_serve(int sock, const char *kernel_path, struct err *e)
+int spawn_serve(int sock, const char *kernel_path, const char *loader_path, struct err *e)
 {
     struct loop *l = calloc(1, sizeof *l);
     if (!l)
         return err_set(e, ERR_NO_MEMORY, "start");
     l->sock = sock;
-    int failed = host_open(kernel_path, &l->host, e);
+    int failed = host_open(kernel_path, loader_path, &l->host, e);
     if (failed) {
         say_why(sock, e->text);
         free(l);

@@ -1,15 +1,12 @@
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,9 +15,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/fdio.h"
 #include "base/scope.h"
 #include "sandbox/root.h"
+#include "spawn/environment.h"
 #include "spawn/jail_int.h"
 
 /* What a session may reach, where it has a root of its own. A rule on a mount point does not hold for
@@ -38,62 +35,6 @@ static const struct landlock_rule full_rules[] = {
     {"/mnt", LANDLOCK_WRITE, false},
 };
 
-/* The kernel's environment. Nothing of ours is inherited. */
-enum { VARIABLES_MAX = 24 };
-
-struct environment {
-    char *list[VARIABLES_MAX + 1];
-    size_t count;
-    size_t used;
-    char text[6 * PATH_MAX];
-};
-
-static void add_variable(struct environment *env, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add_variable(struct environment *env, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    size_t room = sizeof env->text - env->used;
-    int len = vsnprintf(env->text + env->used, room, fmt, ap);
-    va_end(ap);
-    assert(len >= 0 && (size_t)len < room && env->count < VARIABLES_MAX);
-    env->list[env->count++] = env->text + env->used;
-    env->used += (size_t)len + 1;
-}
-
-static void make_environment(struct environment *env, const struct limits *limits, const char *home,
-                             int control_at)
-{
-    static const char *const fixed[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                        "LANG=C.UTF-8",
-                                        "LC_ALL=C.UTF-8",
-                                        "TZ=UTC",
-                                        "USER=user",
-                                        "LOGNAME=user",
-                                        "SHELL=/bin/sh",
-                                        "PYTHONNOUSERSITE=1",
-                                        "PYTHONDONTWRITEBYTECODE=1"};
-    /* Libraries that count the host's cores would start more threads than the session may run. */
-    static const char *const threads[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-                                          "NUMEXPR_NUM_THREADS", "MKL_NUM_THREADS"};
-    static const char *const places[][2] = {{"HOME", ""},
-                                            {"TMPDIR", ""},
-                                            {"XDG_CACHE_HOME", "/.cache"},
-                                            {"MPLCONFIGDIR", "/.cache/matplotlib"},
-                                            {"IPYTHONDIR", "/.ipython"}};
-    env->count = env->used = 0;
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        add_variable(env, "%s", fixed[i]);
-    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
-        add_variable(env, "%s=%u", threads[i], (limits->cpu_milli + 999) / 1000);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        add_variable(env, "%s=%s%s", places[i][0], home, places[i][1]);
-    add_variable(env, "CICADA_CONTROL_FD=%d", control_at);
-    env->list[env->count] = NULL;
-}
-
 static int write_proc(pid_t pid, const char *file, const char *text, struct err *e)
 {
     char path[64];
@@ -104,68 +45,28 @@ static int write_proc(pid_t pid, const char *file, const char *text, struct err 
     return 0;
 }
 
-uid_t jail_uid(const struct host *host, uint32_t slot)
-{
-    return host->uid_base + 2 * slot;
-}
-
 /* As root: 1000 and 0 inside are two uids nobody else has. As a user: 1000 inside is that user. */
 static int write_maps(const struct host *host, const struct jail *j, struct err *e)
 {
     char map[64];
     if (host->is_root)
-        snprintf(map, sizeof map, "0 %u 1\n1000 %u 1\n", jail_uid(host, j->slot) + 1,
-                 jail_uid(host, j->slot));
+        snprintf(map, sizeof map, "0 %u 1\n1000 %u 1\n", host_uid(host, j->slot) + 1,
+                 host_uid(host, j->slot));
     else
         snprintf(map, sizeof map, "1000 0 1\n");
     return write_proc(j->init, "uid_map", map, e) || write_proc(j->init, "gid_map", map, e) ? -1
                                                                                             : 0;
 }
 
-/* The session's view of its data directory, as a mount that is nowhere yet. */
-static int make_data_mount(struct host *host, struct jail *j, int *ret, struct err *e)
+static int make_group(struct jail *j, struct err *e)
 {
-    struct stat st;
-    if (!host->is_root)
-        return root_data(&host->root, j->data_fd, -1, ret, e);
-    if (fstat(j->data_fd, &st))
-        return err_sys(e, errno, "look at the data directory");
-    scoped(fd_closep) int map = -1;
-    uid_t uid = jail_uid(host, j->slot);
-    if (root_idmap(st.st_uid, st.st_gid, uid, uid, &map, e))
-        return -1;
-    if (root_data(&host->root, j->data_fd, map, ret, e) == 0)
-        return 0;
-    if (e->code != ERR_UNAVAILABLE)
-        return -1;
-    /* A file system without id-mapped mounts: then the files change hands for the time being. */
-    return jail_hand_over(j, uid, e) || root_data(&host->root, j->data_fd, -1, ret, e) ? -1 : 0;
-}
-
-/* The engine says which directory, but not any: it must be open for reading, which an engine without
- * the right to it cannot do; and what a session creates belongs on disk to the directory's owner: if
- * that were root, it could leave set-uid root programs there. */
-static int check_data(const struct host *host, int data_fd, struct err *e)
-{
-    struct stat st;
-    int flags = fcntl(data_fd, F_GETFL);
-    if (flags < 0 || fstat(data_fd, &st))
-        return err_sys(e, errno, "look at the data directory");
-    if (!S_ISDIR(st.st_mode) || (flags & O_PATH))
-        return err_set(e, ERR_INVALID, "the data directory is not an open directory");
-    if (host->is_root && st.st_uid == 0)
-        return err_set(e, ERR_DENIED, "the data directory belongs to root");
-    return 0;
-}
-
-static int make_group(struct host *host, struct jail *j, struct err *e)
-{
+    struct host *host = j->host;
     const struct cgroup_limits limits = {.memory_bytes = j->limits.memory_bytes,
                                          .pids = j->limits.pids,
                                          .cpu_milli = j->limits.cpu_milli};
-    if (!host->cgroups)
-        return 0;
-    return cgroup_new(host->cgroups, j->slot, &limits, &j->group, e);
+    host->habit.is_known = true;
+    host->habit.limits = limits;
+    return spare_take_group(host, j->slot, &limits, &j->group, e);
 }
 
 static pid_t clone_first(const struct host *host, struct jail *j)
@@ -184,26 +85,14 @@ static pid_t clone_first(const struct host *host, struct jail *j)
     return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-static int watch(struct jail *j, enum jail_source source, int fd, struct err *e)
+static int start_full(struct jail *j, struct inside *in, struct err *e)
 {
-    j->watch[source] = (struct jail_watch){.jail = j, .source = source};
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &j->watch[source]};
-    if (fd >= 0 && epoll_ctl(j->epoll_fd, EPOLL_CTL_ADD, fd, &event))
-        return err_sys(e, errno, "watch the jail");
-    return 0;
-}
-
-static int start_full(struct host *host, struct jail *j, struct inside *in, struct err *e)
-{
-    scoped(fd_closep) int mount_fd = -1;
+    struct host *host = j->host;
     in->has_namespaces = true;
-    if (make_data_mount(host, j, &mount_fd, e))
-        return -1;
-    in->data_mount = mount_fd;
     in->uid = host->is_root ? 1000 : (uid_t)-1;
     in->rules = full_rules;
     in->rule_count = sizeof full_rules / sizeof *full_rules;
-    in->kernel_path = ROOT_KERNEL;
+    in->program = in->image < 0 ? ROOT_KERNEL : ROOT_LOADER;
     j->init = clone_first(host, j);
     if (j->init < 0)
         return err_sys(e, errno, "clone the first process");
@@ -212,65 +101,154 @@ static int start_full(struct host *host, struct jail *j, struct inside *in, stru
     return write_maps(host, j, e);
 }
 
-static int prepare(struct host *host, struct jail *j, int *ret_report, struct err *e)
+/* What only namespaces make possible. */
+static int check_tier(const struct jail *j, const struct jail_spec *spec, struct err *e)
+{
+    const struct jail_hello *hello = &j->host->hello;
+    int why = hello->failure[MECH_IMAGE];
+    if (spec->start != JAIL_COLD && hello->tier != TIER_FULL)
+        return err_set(e, ERR_UNAVAILABLE, "a start from an image needs tier full");
+    if (spec->start != JAIL_COLD && why)
+        return err_sys(e, why, "a start from an image is not possible on this host");
+    if (!spec->has_data && hello->tier != TIER_FULL)
+        return err_set(e, ERR_UNAVAILABLE, "a parked jail needs tier full");
+    return 0;
+}
+
+/* An image that a session is started from must be beyond its reach, so not even the descriptor may
+ * be good for writing; one that is baked is written. */
+static int check_image(const struct jail_spec *spec, int image, uint64_t *ret_bytes, struct err *e)
+{
+    struct stat st;
+    int flags = fcntl(image, F_GETFL);
+    if (flags < 0 || fstat(image, &st))
+        return err_sys(e, errno, "look at the image");
+    bool is_writable = (flags & O_ACCMODE) != O_RDONLY;
+    if (!S_ISREG(st.st_mode) || (flags & O_PATH) || is_writable != (spec->start == JAIL_BAKE))
+        return err_set(e, ERR_INVALID, "the image is not a file open for %s",
+                       spec->start == JAIL_BAKE ? "writing" : "reading only");
+    *ret_bytes = (uint64_t)st.st_size;
+    return 0;
+}
+
+static int make_sockets(int *ret_ours, int *ret_theirs, struct err *e)
 {
     int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+        return err_sys(e, errno, "make the report socket");
+    *ret_ours = pair[0];
+    *ret_theirs = pair[1];
+    return 0;
+}
+
+/* Everything around the first process. The two descriptors are its ends. */
+static int prepare(struct jail *j, int *ret_report, int *ret_attach, struct err *e)
+{
     j->words =
         mmap(NULL, sizeof *j->words, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (j->words == MAP_FAILED) {
         j->words = NULL;
         return err_sys(e, errno, "share a page");
     }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-        return err_sys(e, errno, "make the report socket");
-    j->report = pair[0];
-    *ret_report = pair[1];
-    if (check_data(host, j->data_fd, e) || make_group(host, j, e) ||
-        usage_new(j->data_fd, &j->usage, e))
+    if (make_sockets(&j->report, ret_report, e))
         return -1;
+    if (j->data_fd < 0 && make_sockets(&j->attach, ret_attach, e))
+        return -1;
+    if (j->data_fd >= 0 && jail_check_data(j, e))
+        return -1;
+    return make_group(j, e);
+}
+
+static int watch_all(struct jail *j, struct err *e)
+{
+    const int fds[SOURCE_COUNT] = {
+        [SOURCE_HANDLE] = j->handle, [SOURCE_REPORT] = j->report,
+        [SOURCE_ATTACH] = j->attach, [SOURCE_INIT] = j->init_fd,
+        [SOURCE_OLD] = -1,           [SOURCE_OOM] = j->group ? cgroup_event_fd(j->group) : -1};
+    for (enum jail_source source = 0; source < SOURCE_COUNT; source++)
+        if (jail_watch(j, source, fds[source], e))
+            return -1;
     return 0;
 }
 
-static int start(struct host *host, struct jail *j, const int fds[JAIL_FDS], struct err *e)
+/* How the program is called; see wire/jail.h. */
+struct arguments {
+    char number[16];
+    char *list[4];
+};
+
+static void arguments_init(struct arguments *args, const struct jail_spec *spec, int control_at)
 {
-    scoped(fd_closep) int report = -1;
+    char *word = spec->start == JAIL_BAKE ? "bake" : spec->has_delta ? "delta" : "image";
+    (void)snprintf(args->number, sizeof args->number, "%d", control_at);
+    args->list[0] = "python3";
+    args->list[1] = spec->start == JAIL_COLD ? NULL : args->number;
+    args->list[2] = word;
+    args->list[3] = NULL;
+}
+
+/* What it may use of what no cgroup counts. */
+static void limit_without_groups(const struct jail *j, uint64_t image_bytes, struct inside *in)
+{
+    /* All of the image is mapped writable, which counts as data although next to nothing is
+     * written. */
+    if (j->polls_memory)
+        in->data_bytes = j->limits.memory_bytes + image_bytes;
+    if (j->host->support.cpu) {
+        in->cores = (j->limits.cpu_milli + 999) / 1000;
+        in->first_core = j->slot;
+    }
+}
+
+static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAIL_FDS],
+                 struct err *e)
+{
+    struct host *host = j->host;
+    scoped(fd_closep) int report = -1, attach = -1;
     struct environment env;
+    struct arguments args;
     char home[PATH_MAX] = "/tmp";
-    if (prepare(host, j, &report, e) || (!j->has_namespaces && container_home(j->data_fd, home, e)))
+    uint64_t image_bytes = 0;
+    if (host_reserve(host, j->handle, e) || check_tier(j, spec, e) ||
+        (spec->start != JAIL_COLD && check_image(spec, fds[JAIL_FD_IMAGE], &image_bytes, e)) ||
+        prepare(j, &report, &attach, e) ||
+        (!j->has_namespaces && container_home(j->data_fd, home, e)))
         return -1;
-    make_environment(&env, &j->limits, home, host->control_at);
+    environment_init(&env, &j->limits, home, host->control_at);
+    arguments_init(&args, spec, host->control_at);
     struct inside in = {.limits = &j->limits,
                         .filter = &host->filter,
                         .env = env.list,
+                        .argv = args.list,
                         .words = j->words,
                         .group = j->group,
                         .report = report,
+                        .attach = attach,
                         .control = fds[JAIL_FD_CONTROL],
                         .out = fds[JAIL_FD_STDOUT],
                         .err = fds[JAIL_FD_STDERR],
+                        .image = fds[JAIL_FD_IMAGE],
+                        .delta = fds[JAIL_FD_DELTA],
+                        .has_fixed_layout = spec->start != JAIL_COLD,
                         .pids = j->limits.pids,
-                        .data_mount = -1,
                         .data_dir = j->data_fd,
                         .control_at = host->control_at,
                         .uid = (uid_t)-1};
-    if (j->polls_memory)
-        in.data_bytes = j->limits.memory_bytes;
-    if (host->support.cpu) {
-        in.cores = (j->limits.cpu_milli + 999) / 1000;
-        in.first_core = j->slot;
-    }
-    if (j->has_namespaces ? start_full(host, j, &in, e) : start_in_container(host, j, &in, e))
+    limit_without_groups(j, image_bytes, &in);
+    if (j->has_namespaces ? start_full(j, &in, e) : start_in_container(host, j, &in, e))
+        return -1;
+    if (!j->has_namespaces && jail_count_data(j, e))
         return -1;
     if (send(j->report, "g", 1, MSG_NOSIGNAL) != 1)
         return err_sys(e, errno, "let the first process go");
-    usage_set_init(j->usage, j->init,
-                   !j->has_namespaces && host->is_root ? jail_uid(host, j->slot) : 0);
-    if (watch(j, SOURCE_HANDLE, j->handle, e) || watch(j, SOURCE_REPORT, j->report, e) ||
-        watch(j, SOURCE_INIT, j->init_fd, e) ||
-        watch(j, SOURCE_OOM, j->group ? cgroup_event_fd(j->group) : -1, e))
+    /* With namespaces it makes its mounts now and then waits for the one of the data directory,
+     * before there is a kernel: until it gets that, nobody can have changed what is in there. */
+    if (j->data == DATA_AWAITED)
+        jail_expect_data(j);
+    else if (j->has_namespaces && (jail_count_data(j, e) || jail_send_data(j, j->report, e)))
         return -1;
-    j->look_us = clock_us();
-    return 0;
+    j->look_us = j->usage || j->polls_memory ? clock_us() : CLOCK_NEVER;
+    return watch_all(j, e);
 }
 
 /* A start that failed in the spawner itself. If a first process exists already it is killed, and the
@@ -282,38 +260,48 @@ static void give_up(struct jail *j, const struct err *e)
     if (j->init > 0) {
         struct err ignored = {0};
         jail_kill(j, JAIL_KILLED);
-        (void)watch(j, SOURCE_INIT, j->init_fd, &ignored); /* it may be watched already */
+        (void)jail_watch(j, SOURCE_INIT, j->init_fd, &ignored); /* it may be watched already */
         return;
     }
     jail_fail(j);
 }
 
+static void close_all(int fds[JAIL_FDS], int first)
+{
+    for (int i = first; i < JAIL_FDS; i++)
+        fd_closep(&fds[i]);
+}
+
 struct jail *jail_start(struct host *host, uint32_t slot, const struct jail_spec *spec,
-                        const int fds[JAIL_FDS])
+                        int fds[JAIL_FDS])
 {
     struct err e = {0};
     struct jail *j = calloc(1, sizeof *j);
     if (!j) {
-        for (size_t i = 0; i < JAIL_FDS; i++)
-            (void)close(fds[i]);
+        close_all(fds, JAIL_FD_HANDLE);
         return NULL;
     }
     *j = (struct jail){.slot = slot,
+                       .host = host,
                        .life = LIFE_STARTING,
+                       .data = spec->has_data ? DATA_THERE : DATA_AWAITED,
                        .handle = fds[JAIL_FD_HANDLE],
                        .data_fd = fds[JAIL_FD_DATA],
+                       .image_fd = fds[JAIL_FD_IMAGE],
                        .report = -1,
+                       .attach = -1,
                        .init_fd = -1,
                        .kernel_fd = -1,
+                       .old_fd = -1,
+                       .map = spare_take_map(host, slot),
                        .limits = spec->limits,
-                       .epoll_fd = host->epoll_fd,
                        .has_namespaces = host->hello.tier == TIER_FULL,
                        .polls_memory = host->support.memory != 0};
     if (j->limits.open_files > (uint32_t)host->control_at)
         j->limits.open_files = (uint32_t)host->control_at;
-    if (start(host, j, fds, &e))
+    if (start(j, spec, fds, &e))
         give_up(j, &e);
-    for (size_t i = JAIL_FD_CONTROL; i <= JAIL_FD_STDERR; i++)
-        (void)close(fds[i]);
+    fds[JAIL_FD_DATA] = fds[JAIL_FD_IMAGE] = -1; /* the jail's own */
+    close_all(fds, JAIL_FD_CONTROL);
     return j;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/scope.h"
+#include "sandbox/confine.h"
 #include "spawn/userns.h"
 
 /* Pid 1 of a namespace pair mounts a proc and a tmpfs, as every jail does. */
@@ -98,4 +99,20 @@ int trial_pidfd(void)
     if (fd < 0)
         return errno;
     return syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ? errno : 0;
+}
+
+int trial_image(void)
+{
+    unsigned size = 0;
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno;
+    if (pid == 0) {
+        int why = confine_fixed_layout();
+        /* Asks how large the map is, which whoever can set one may ask without privileges. */
+        if (!why && prctl(PR_SET_MM, PR_SET_MM_MAP_SIZE, &size, 0, 0))
+            why = errno;
+        _exit(why);
+    }
+    return wait_status(pid);
 }

@@ -14,4 +14,8 @@ void trial_namespaces(bool is_root, int32_t failure[MECH_COUNT]);
 int trial_seccomp(void);
 int trial_pidfd(void);
 
+/* 0, or the errno with which a process cannot be put where an image says it was: at fixed
+ * addresses, with a memory map of its own choosing. */
+int trial_image(void);
+
 #endif

@@ -8,6 +8,9 @@
  *
  *     u16 tag | u16 zero | u32 length | bytes          repeated to the end of the payload
  *
+ * fd: a descriptor comes with the first byte of the frame (SCM_RIGHTS). SLEEP with STAYS 1 is how a
+ * session is branched: the one that wakes from it elsewhere begins with HELLO, as does any that wakes.
+ *
  * All numbers are little-endian. This file parses; it does no I/O. The engine reads what a
  * kernel writes with it, and a kernel is hostile once it runs a session's code: every length is
  * checked before it is believed, and anything unexpected is ERR_PROTOCOL, after which the only
@@ -23,8 +26,23 @@
  *     RUN       CODE NAME? STDIN? ENV*        run it; frames below follow, DONE is the last
  *     ACK                                     answers SYNC, DISPLAY and CLEAR
  *     ASK       TOPIC CODE? CURSOR?           "complete", "inspect", "variables"; REPLY follows
+ *     ENTER     ENV*                          first thing to one from an image: what differs from
+ *                                             when it was baked; a parked one goes into /mnt/data
+ *     RESEED                                  another with the same memory lives: new random numbers
+ *     WARM                                    touch what most code will need; DONE follows
+ *     SLEEP     STAYS                      fd write yourself into this pipe; SLEPT or REFUSED follows
+ *     COPY                                 fd fork; the copy says HELLO on this socket and waits there
+ *                                             for a byte, then goes on here, with HELLO; SLEPT or
+ *                                             REFUSED follows from the original
+ *     SAVE                                 fd pickle the variables into this pipe; SAVED follows
+ *     RESTORE                              fd the variables from this file; SAVED follows
  *   kernel -> engine
- *     HELLO     VERSION                       once, after sealing: now code may come
+ *     HELLO     VERSION LOST*                 once, after sealing: now code may come. LOST: what one
+ *                                             that woke could not have back, "what: why"
+ *     SLEPT                                   all of it is in the pipe (STAYS 0: the kernel exits)
+ *     REFUSED   MESSAGE+                      cannot sleep or be copied now, and why, one reason each
+ *     SAVED     NAME* LOST*                   names that were saved or restored; those that were not
+ *     PROGRESS  MESSAGE                       only while an image is baked
  *     SYNC                                    read what stdout and stderr hold, then ACK
  *     DISPLAY   (MIME FORM DATA)+ ID? UPDATE? a MIME bundle; ACK
  *     CLEAR     WAIT                          forget the displays so far; ACK
@@ -51,6 +69,13 @@ enum frame_kind {
     FRAME_RUN = 1,
     FRAME_ACK = 2,
     FRAME_ASK = 3,
+    FRAME_ENTER = 4,
+    FRAME_WARM = 5,
+    FRAME_SLEEP = 6,
+    FRAME_COPY = 7,
+    FRAME_SAVE = 8,
+    FRAME_RESTORE = 9,
+    FRAME_RESEED = 10,
     FRAME_HELLO = 64,
     FRAME_SYNC = 65,
     FRAME_DISPLAY = 66,
@@ -59,6 +84,10 @@ enum frame_kind {
     FRAME_ERROR = 69,
     FRAME_DONE = 70,
     FRAME_REPLY = 71,
+    FRAME_SLEPT = 72,
+    FRAME_REFUSED = 73,
+    FRAME_SAVED = 74,
+    FRAME_PROGRESS = 75,
 };
 
 enum field_tag {
@@ -78,6 +107,8 @@ enum field_tag {
     FIELD_ID = 14,     /* display_id */
     FIELD_UPDATE = 15, /* u8 1: replaces the display of that ID */
     FIELD_WAIT = 16,   /* u8 1: clear when the next display comes */
+    FIELD_STAYS = 17,  /* u32 1: the kernel goes on after writing itself down */
+    FIELD_LOST = 18,   /* "name: why" of a variable or file that could not be saved or restored */
 };
 
 enum field_form { FORM_TEXT = 1, FORM_BINARY = 2, FORM_JSON = 3 };

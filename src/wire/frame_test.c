@@ -67,6 +67,26 @@ static void the_bytes_are_the_ones_the_header_specifies(void **state)
     assert_memory_equal(out.bytes, expected, sizeof expected);
 }
 
+/* A sleeping session or a kernel of the last version may be at the other end. */
+static void numbers_on_the_wire_stay_what_they_are(void **state)
+{
+    (void)state;
+    static const enum frame_kind asked[] = {FRAME_RUN,     FRAME_ACK,   FRAME_ASK,  FRAME_ENTER,
+                                            FRAME_WARM,    FRAME_SLEEP, FRAME_COPY, FRAME_SAVE,
+                                            FRAME_RESTORE, FRAME_RESEED};
+    static const enum frame_kind told[] = {
+        FRAME_HELLO, FRAME_SYNC,  FRAME_DISPLAY, FRAME_CLEAR,   FRAME_RESULT, FRAME_ERROR,
+        FRAME_DONE,  FRAME_REPLY, FRAME_SLEPT,   FRAME_REFUSED, FRAME_SAVED,  FRAME_PROGRESS};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        assert_int_equal(asked[i], 1 + i);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        assert_int_equal(told[i], 64 + i);
+    assert_int_equal(FIELD_CODE, 1);
+    assert_int_equal(FIELD_WAIT, 16);
+    assert_int_equal(FIELD_STAYS, 17);
+    assert_int_equal(FIELD_LOST, 18);
+}
+
 static void frames_come_out_whole_however_the_bytes_are_cut(void **state)
 {
     (void)state;
@@ -269,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_what_is_read),
         cmocka_unit_test(the_bytes_are_the_ones_the_header_specifies),
+        cmocka_unit_test(numbers_on_the_wire_stay_what_they_are),
         cmocka_unit_test(frames_come_out_whole_however_the_bytes_are_cut),
         cmocka_unit_test(a_frame_without_fields_is_a_frame),
         cmocka_unit_test(the_largest_length_is_waited_for_and_one_more_is_refused),

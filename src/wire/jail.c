@@ -1,6 +1,7 @@
 #include "wire/jail.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -9,8 +10,8 @@
 /* The first four bytes of each message tell them apart and change with the format. */
 enum {
     MAGIC_HELLO = 0x314c4843,   /* "CHL1" */
-    MAGIC_SPEC = 0x31505343,    /* "CSP1" */
-    MAGIC_REQUEST = 0x31515243, /* "CRQ1" */
+    MAGIC_SPEC = 0x32505343,    /* "CSP2" */
+    MAGIC_REQUEST = 0x32515243, /* "CRQ2" */
     MAGIC_EVENT = 0x31564543,   /* "CEV1" */
 };
 
@@ -55,7 +56,11 @@ void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE])
     const uint32_t narrow[] = {l->cpu_milli, l->pids, l->files, l->open_files, l->wall_ms};
     uint8_t *at = bytes;
     put_u32(at, MAGIC_SPEC);
-    at += 4;
+    at[4] = (uint8_t)spec->start;
+    at[5] = spec->has_data;
+    at[6] = spec->has_delta;
+    at[7] = 0;
+    at += 8;
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++, at += 8)
         put_u64(at, wide[i]);
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++, at += 4)
@@ -63,11 +68,27 @@ void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE])
     assert(at == bytes + JAIL_SPEC_SIZE);
 }
 
+/* What can be started how. A delta is a session's own memory, so whoever wakes from it is hostile
+ * at once; a parked jail, whose pid 1 still has privileges, is not for it. */
+static bool is_possible(const struct jail_spec *spec)
+{
+    switch (spec->start) {
+    case JAIL_COLD: return !spec->has_delta;
+    case JAIL_IMAGE: return spec->has_data || !spec->has_delta;
+    case JAIL_BAKE: return spec->has_data && !spec->has_delta;
+    }
+    return false;
+}
+
 int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struct err *e)
 {
     if (check_head(bytes, len, JAIL_SPEC_SIZE, MAGIC_SPEC, "jail request", e))
         return -1;
-    const uint8_t *wide = bytes + 4, *narrow = wide + 6 * 8;
+    struct jail_spec spec = {.start = bytes[4], .has_data = bytes[5], .has_delta = bytes[6]};
+    if (bytes[5] > 1 || bytes[6] > 1 || bytes[7] != 0 || !is_possible(&spec))
+        return err_set(e, ERR_PROTOCOL, "jail request: start %u, data %u, delta %u", bytes[4],
+                       bytes[5], bytes[6]);
+    const uint8_t *wide = bytes + 8, *narrow = wide + 6 * 8;
     struct limits l = {.memory_bytes = get_u64(wide),
                        .disk_bytes = get_u64(wide + 8),
                        .file_bytes = get_u64(wide + 16),
@@ -83,24 +104,42 @@ int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struc
         e->code = ERR_PROTOCOL;
         return err_wrap(e, "jail request");
     }
-    ret->limits = l;
+    spec.limits = l;
+    *ret = spec;
     return 0;
+}
+
+size_t jail_spec_fds(const struct jail_spec *spec, int which[JAIL_FDS])
+{
+    size_t count = 0;
+    for (int i = JAIL_FD_HANDLE; i < JAIL_FDS; i++) {
+        bool is_there = (i != JAIL_FD_DATA || spec->has_data) &&
+                        (i != JAIL_FD_IMAGE || spec->start != JAIL_COLD) &&
+                        (i != JAIL_FD_DELTA || spec->has_delta);
+        if (is_there)
+            which[count++] = i;
+    }
+    return count;
 }
 
 void jail_request_put(const struct jail_request *request, uint8_t bytes[JAIL_REQUEST_SIZE])
 {
     put_u32(bytes, MAGIC_REQUEST);
     put_u32(bytes + 4, (uint32_t)request->kind);
+    put_u32(bytes + 8, (uint32_t)request->pid);
 }
 
 int jail_request_get(const uint8_t *bytes, size_t len, struct jail_request *ret, struct err *e)
 {
     if (check_head(bytes, len, JAIL_REQUEST_SIZE, MAGIC_REQUEST, "request", e))
         return -1;
-    uint32_t kind = get_u32(bytes + 4);
-    if (kind < JAIL_INTERRUPT || kind > JAIL_USAGE)
+    uint32_t kind = get_u32(bytes + 4), pid = get_u32(bytes + 8);
+    if (kind < JAIL_INTERRUPT || kind > JAIL_SWITCH)
         return err_set(e, ERR_PROTOCOL, "request of kind %u", kind);
-    ret->kind = kind;
+    bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
+    if (pid > INT32_MAX || has_pid != (pid > 0))
+        return err_set(e, ERR_PROTOCOL, "request of kind %u for process %u", kind, pid);
+    *ret = (struct jail_request){.kind = kind, .pid = (int32_t)pid};
     return 0;
 }
 
@@ -123,7 +162,7 @@ int jail_event_get(const uint8_t *bytes, size_t len, struct jail_event *ret, str
     if (check_head(bytes, len, JAIL_EVENT_SIZE, MAGIC_EVENT, "event", e))
         return -1;
     uint32_t kind = get_u32(bytes + 4), cause = get_u32(bytes + 8);
-    if (kind < JAIL_STARTED || kind > JAIL_ENDED || cause > JAIL_KILLED)
+    if (kind < JAIL_STARTED || kind > JAIL_SWITCHED || cause > JAIL_KILLED)
         return err_set(e, ERR_PROTOCOL, "event of kind %u, cause %u", kind, cause);
     if (kind == JAIL_ENDED && cause == 0)
         return err_set(e, ERR_PROTOCOL, "end without a cause");

@@ -3,21 +3,31 @@
  * Everything has a fixed size. The engine and the spawner share one SOCK_SEQPACKET socket, on which
  *
  *     spawner -> engine   jail_hello, once: the tier and which mechanisms work here
- *     engine -> spawner   jail_spec with JAIL_FDS descriptors: make a jail
+ *     engine -> spawner   jail_spec with jail_spec_fds() descriptors: make a jail
  *
  * The first of those descriptors is one end of another SOCK_SEQPACKET pair, the jail's handle. From
  * then on all talk about that jail goes over the handle:
  *
- *     spawner -> engine   jail_event: STARTED or FAILED, then USED when asked, at last ENDED
- *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE
+ *     spawner -> engine   jail_event: STARTED or FAILED, USED, ATTACHED, SWITCHED, at last ENDED
+ *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE, ATTACH, COPY, SWITCH
+ *
+ * A jail without a data directory is **parked**: it waits, its kernel started, for ATTACH, which
+ * brings the directory. No code of a session may reach its kernel before ATTACHED. Parked jails and
+ * those that start from an image exist only in TIER_FULL; elsewhere the answer is FAILED.
+ *
+ * A kernel can fork copies of itself that wait (snapshots). COPY tells the spawner of one, so that
+ * it outlives SWITCH: that kills every process of the jail but pid 1 and the copies, and makes one
+ * of the copies the kernel. A copy is a child of pid 1 (CLONE_PARENT) and leads a session of its
+ * own (setsid), or an INTERRUPT of the kernel would reach it too.
  *
  * **Whoever holds the handle owns the jail.** When the engine closes it, or dies, the spawner kills
- * the jail and cleans up; so nothing can be left running by forgetting it. After FAILED or ENDED the
- * spawner closes its end; then no process, mount, cgroup or directory of the jail is left.
+ * the jail and cleans up; so nothing can be left running by forgetting it. After FAILED or ENDED
+ * the spawner closes its end; then no process, mount, cgroup or directory of the jail is left.
  */
 #ifndef WIRE_JAIL_H
 #define WIRE_JAIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,20 +57,59 @@ struct jail_hello {
     int32_t failure[MECH_COUNT]; /* 0: works; otherwise the errno it failed with */
 };
 
-/* The descriptors that come with a jail_spec, in this order. */
-enum { JAIL_FD_HANDLE, JAIL_FD_CONTROL, JAIL_FD_STDOUT, JAIL_FD_STDERR, JAIL_FD_DATA, JAIL_FDS };
+/* The descriptors that come with a jail_spec, in this order. DATA only if has_data, IMAGE unless
+ * the start is JAIL_COLD, DELTA only if has_delta; what is not there leaves no gap. */
+enum {
+    JAIL_FD_HANDLE,
+    JAIL_FD_CONTROL,
+    JAIL_FD_STDOUT,
+    JAIL_FD_STDERR,
+    JAIL_FD_DATA,
+    JAIL_FD_IMAGE,
+    JAIL_FD_DELTA,
+    JAIL_FDS
+};
+
+/* What is executed in the jail. The loader is called as `python3 N WORD`: N is the number of the
+ * control socket, the image has the next number, the delta the one after that; WORD is below. */
+enum jail_start {
+    JAIL_COLD = 1, /* the kernel program */
+    JAIL_IMAGE, /* "image", or "delta" with one: maps the image (read-only) and the delta over it */
+    JAIL_BAKE,  /* "bake": starts the kernel program so that it writes the image */
+};
 
 struct jail_spec {
+    enum jail_start start;
+    bool has_data;  /* false: parked; not with JAIL_BAKE */
+    bool has_delta; /* a session that slept; only with JAIL_IMAGE, and not parked: it is hostile */
     struct limits limits;
 };
 
-enum jail_request_kind { JAIL_INTERRUPT = 1, JAIL_KILL = 2, JAIL_USAGE = 3 };
+enum jail_request_kind {
+    JAIL_INTERRUPT = 1,
+    JAIL_KILL,
+    JAIL_USAGE,
+    JAIL_ATTACH, /* with one descriptor: the data directory. ATTACHED or the jail's end follows */
+    JAIL_COPY,   /* `pid`, as the engine's pid namespace numbers it, is a copy of the kernel. No
+                    answer: SWITCH tells whether it is one */
+    JAIL_SWITCH, /* to that copy. SWITCHED or the jail's end follows */
+};
 
 struct jail_request {
     enum jail_request_kind kind;
+    int32_t pid; /* COPY, SWITCH; otherwise 0 */
 };
 
-enum jail_event_kind { JAIL_STARTED = 1, JAIL_FAILED = 2, JAIL_USED = 3, JAIL_ENDED = 4 };
+enum jail_event_kind {
+    JAIL_STARTED = 1,
+    JAIL_FAILED,
+    JAIL_USED,
+    JAIL_ENDED,
+    JAIL_ATTACHED,
+    JAIL_SWITCHED, /* status: 0, or an errno when nothing was changed (no such copy) */
+};
+
+enum { JAIL_COPIES_MAX = 16 }; /* copies of the kernel that one jail may hold */
 
 /* Why a jail ended. What the spawner saw; no word of it comes from inside. */
 enum jail_cause {
@@ -68,26 +117,27 @@ enum jail_cause {
     JAIL_SIGNALLED,   /* it was killed from inside or by a fault: status is the signal */
     JAIL_OVER_MEMORY, /* the memory limit */
     JAIL_OVER_DISK,   /* the disk or files limit */
-    JAIL_KILLED,      /* the engine asked for it or closed the handle */
+    JAIL_KILLED,      /* the engine asked for it or closed the handle; or `step` says why */
 };
 
 struct jail_event {
     enum jail_event_kind kind;
     enum jail_cause cause; /* ENDED */
-    int32_t status;        /* ENDED: exit code or signal; FAILED: errno */
+    int32_t status;        /* ENDED: exit code or signal; FAILED, SWITCHED: errno */
     uint64_t cpu_us;       /* USED, ENDED: CPU time of all processes so far */
     uint64_t memory_peak;  /* USED, ENDED: bytes */
     uint64_t memory_now;
     uint64_t disk_bytes; /* USED, ENDED: growth of /mnt/data when last looked at */
     uint64_t disk_files;
-    char step[128]; /* FAILED: the setup step that failed */
+    char step[128]; /* FAILED: the setup step that failed. ENDED, cause KILLED: what went wrong when
+                       ATTACH or SWITCH could not be done; empty when the engine wanted the end */
 };
 
 /* Sizes of the encoded forms. */
 enum {
     JAIL_HELLO_SIZE = 16 + 4 * MECH_COUNT,
-    JAIL_SPEC_SIZE = 4 + 6 * 8 + 5 * 4,
-    JAIL_REQUEST_SIZE = 8,
+    JAIL_SPEC_SIZE = 8 + 6 * 8 + 5 * 4,
+    JAIL_REQUEST_SIZE = 12,
     JAIL_EVENT_SIZE = 16 + 5 * 8 + 128,
 };
 
@@ -97,6 +147,10 @@ void jail_hello_put(const struct jail_hello *hello, uint8_t bytes[JAIL_HELLO_SIZ
 int jail_hello_get(const uint8_t *bytes, size_t len, struct jail_hello *ret, struct err *e);
 void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE]);
 int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struct err *e);
+
+/* How many descriptors come with it; which[] says for each which of JAIL_FD_* it is. */
+size_t jail_spec_fds(const struct jail_spec *spec, int which[JAIL_FDS]);
+
 void jail_request_put(const struct jail_request *request, uint8_t bytes[JAIL_REQUEST_SIZE]);
 int jail_request_get(const uint8_t *bytes, size_t len, struct jail_request *ret, struct err *e);
 void jail_event_put(const struct jail_event *event, uint8_t bytes[JAIL_EVENT_SIZE]);

@@ -43,14 +43,21 @@ static void a_greeting_survives_the_journey(void **state)
     assert_memory_equal(back.failure, hello.failure, sizeof hello.failure);
 }
 
+/* Every field of it different from what an empty one has. */
+static const struct jail_spec a_waking = {
+    .start = JAIL_IMAGE, .has_data = true, .has_delta = true, .limits = LIMITS_DEFAULT};
+
 static void a_spec_survives_the_journey(void **state)
 {
     (void)state;
-    struct jail_spec spec = {.limits = LIMITS_DEFAULT}, back = {0};
+    struct jail_spec spec = a_waking, back = {0};
     uint8_t bytes[JAIL_SPEC_SIZE];
     struct err e = {0};
     jail_spec_put(&spec, bytes);
     assert_int_equal(jail_spec_get(bytes, sizeof bytes, &back, &e), 0);
+    assert_int_equal(back.start, JAIL_IMAGE);
+    assert_true(back.has_data);
+    assert_true(back.has_delta);
     assert_int_equal(back.limits.memory_bytes, spec.limits.memory_bytes);
     assert_int_equal(back.limits.disk_bytes, spec.limits.disk_bytes);
     assert_int_equal(back.limits.file_bytes, spec.limits.file_bytes);
@@ -64,18 +71,114 @@ static void a_spec_survives_the_journey(void **state)
     assert_int_equal(back.limits.wall_ms, spec.limits.wall_ms);
 }
 
+/* Which ways to start there are, with which descriptors; every other combination is none. */
+static const struct start_row {
+    uint8_t start, has_data, has_delta;
+    uint8_t count;
+    int which[JAIL_FDS];
+} start_rows[] = {
+    {JAIL_COLD, 1, 0, 5, {0, 1, 2, 3, JAIL_FD_DATA}},
+    {JAIL_COLD, 0, 0, 4, {0, 1, 2, 3}},
+    {JAIL_IMAGE, 1, 0, 6, {0, 1, 2, 3, JAIL_FD_DATA, JAIL_FD_IMAGE}},
+    {JAIL_IMAGE, 0, 0, 5, {0, 1, 2, 3, JAIL_FD_IMAGE}},
+    {JAIL_IMAGE, 1, 1, 7, {0, 1, 2, 3, JAIL_FD_DATA, JAIL_FD_IMAGE, JAIL_FD_DELTA}},
+    {JAIL_BAKE, 1, 0, 6, {0, 1, 2, 3, JAIL_FD_DATA, JAIL_FD_IMAGE}},
+};
+enum { START_ROWS = sizeof start_rows / sizeof *start_rows };
+
+static bool is_listed(const uint8_t bytes[3])
+{
+    for (size_t i = 0; i < START_ROWS; i++)
+        if (start_rows[i].start == bytes[0] && start_rows[i].has_data == bytes[1] &&
+            start_rows[i].has_delta == bytes[2])
+            return true;
+    return false;
+}
+
+static void only_starts_that_make_sense_are_taken(void **state)
+{
+    (void)state;
+    uint8_t bytes[JAIL_SPEC_SIZE];
+    jail_spec_put(&a_waking, bytes);
+    for (unsigned i = 0; i < 8 * 4 * 4; i++) {
+        struct jail_spec back = {0};
+        struct err e = {0};
+        bytes[4] = (uint8_t)(i / 16);
+        bytes[5] = i / 4 % 4;
+        bytes[6] = i % 4;
+        bool is_fine = is_listed(bytes + 4);
+        assert_int_equal(jail_spec_get(bytes, sizeof bytes, &back, &e), is_fine ? 0 : -1);
+        assert_int_equal(e.code, is_fine ? ERR_NONE : ERR_PROTOCOL);
+        assert_int_equal(back.start, is_fine ? bytes[4] : 0);
+    }
+}
+
+static void a_spec_with_a_bit_in_the_gap_is_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[JAIL_SPEC_SIZE];
+    struct jail_spec back = {0};
+    struct err e = {0};
+    jail_spec_put(&a_waking, bytes);
+    bytes[7] = 1;
+    assert_int_equal(jail_spec_get(bytes, sizeof bytes, &back, &e), -1);
+    assert_int_equal(e.code, ERR_PROTOCOL);
+}
+
+static void the_descriptors_of_a_spec_come_in_order_and_without_gaps(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < START_ROWS; i++) {
+        const struct start_row *row = &start_rows[i];
+        const struct jail_spec spec = {
+            .start = row->start, .has_data = row->has_data, .has_delta = row->has_delta};
+        int which[JAIL_FDS];
+        assert_int_equal(jail_spec_fds(&spec, which), row->count);
+        assert_memory_equal(which, row->which, row->count * sizeof *which);
+    }
+}
+
 static void every_kind_of_request_survives_and_no_other_does(void **state)
 {
     (void)state;
     uint8_t bytes[JAIL_REQUEST_SIZE];
     for (uint32_t kind = 0; kind < 10; kind++) {
-        struct jail_request request = {.kind = JAIL_KILL}, back = {0};
+        bool is_known = kind >= JAIL_INTERRUPT && kind <= JAIL_SWITCH;
+        bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
+        struct jail_request request = {.kind = JAIL_KILL, .pid = has_pid ? INT32_MAX : 0};
+        struct jail_request back = {0};
         struct err e = {0};
         jail_request_put(&request, bytes);
         put_u32(bytes + 4, kind);
-        bool is_known = kind >= JAIL_INTERRUPT && kind <= JAIL_USAGE;
         assert_int_equal(jail_request_get(bytes, sizeof bytes, &back, &e), is_known ? 0 : -1);
         assert_int_equal(back.kind, is_known ? kind : 0);
+        assert_int_equal(back.pid, request.pid);
+    }
+}
+
+/* Neither a group (kill(-1) would be everybody) nor nobody. */
+static void a_request_names_one_process_exactly_when_it_needs_one(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t kind, pid;
+        int verdict;
+    } rows[] = {
+        {JAIL_COPY, 1, 0},    {JAIL_COPY, INT32_MAX, 0},         {JAIL_COPY, 0, -1},
+        {JAIL_SWITCH, 0, -1}, {JAIL_SWITCH, UINT32_MAX, -1},     {JAIL_ATTACH, 1, -1},
+        {JAIL_KILL, 1, -1},   {JAIL_COPY, INT32_MAX + 1u, -1},   {JAIL_INTERRUPT, 0, 0},
+        {JAIL_USAGE, 0, 0},   {JAIL_USAGE, UINT32_MAX - 1u, -1},
+    };
+    uint8_t bytes[JAIL_REQUEST_SIZE];
+    jail_request_put(&(struct jail_request){.kind = JAIL_KILL}, bytes);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jail_request back = {.pid = 42};
+        struct err e = {0};
+        put_u32(bytes + 4, rows[i].kind);
+        put_u32(bytes + 8, rows[i].pid);
+        assert_int_equal(jail_request_get(bytes, sizeof bytes, &back, &e), rows[i].verdict);
+        assert_int_equal(e.code, rows[i].verdict ? ERR_PROTOCOL : ERR_NONE);
+        assert_int_equal(back.pid, rows[i].verdict ? 42 : (int32_t)rows[i].pid);
     }
 }
 
@@ -122,10 +225,12 @@ static void an_event_of_an_unknown_kind_or_cause_is_refused(void **state)
         {JAIL_USED, 0, 0},
         {JAIL_ENDED, JAIL_EXITED, 0},
         {JAIL_ENDED, JAIL_KILLED, 0},
+        {JAIL_ATTACHED, 0, 0},
+        {JAIL_SWITCHED, 0, 0},
         {JAIL_ENDED, 0, -1},
         {JAIL_ENDED, JAIL_KILLED + 1, -1},
         {0, 0, -1},
-        {JAIL_ENDED + 1, 0, -1},
+        {JAIL_SWITCHED + 1, 0, -1},
         {UINT32_MAX, 0, -1},
         {JAIL_ENDED, UINT32_MAX, -1},
     };
@@ -183,8 +288,8 @@ static size_t encode(int which, uint8_t bytes[256])
 {
     switch (which) {
     case 0: jail_hello_put(&(struct jail_hello){.tier = TIER_FULL}, bytes); return JAIL_HELLO_SIZE;
-    case 1: jail_spec_put(&(struct jail_spec){LIMITS_DEFAULT}, bytes); return JAIL_SPEC_SIZE;
-    case 2: jail_request_put(&(struct jail_request){JAIL_KILL}, bytes); return JAIL_REQUEST_SIZE;
+    case 1: jail_spec_put(&a_waking, bytes); return JAIL_SPEC_SIZE;
+    case 2: jail_request_put(&(struct jail_request){JAIL_KILL, 0}, bytes); return JAIL_REQUEST_SIZE;
     default: jail_event_put(&an_end, bytes); return JAIL_EVENT_SIZE;
     }
 }
@@ -220,7 +325,7 @@ static void no_message_is_taken_for_another(void **state)
 static void a_spec_with_a_limit_out_of_range_is_refused(void **state)
 {
     (void)state;
-    struct jail_spec spec = {.limits = LIMITS_DEFAULT}, back = {.limits.pids = 42};
+    struct jail_spec spec = a_waking, back = {.limits.pids = 42};
     spec.limits.pids = 0;
     uint8_t bytes[JAIL_SPEC_SIZE];
     struct err e = {0};
@@ -282,7 +387,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_greeting_survives_the_journey),
         cmocka_unit_test(a_spec_survives_the_journey),
+        cmocka_unit_test(only_starts_that_make_sense_are_taken),
+        cmocka_unit_test(a_spec_with_a_bit_in_the_gap_is_refused),
+        cmocka_unit_test(the_descriptors_of_a_spec_come_in_order_and_without_gaps),
         cmocka_unit_test(every_kind_of_request_survives_and_no_other_does),
+        cmocka_unit_test(a_request_names_one_process_exactly_when_it_needs_one),
         cmocka_unit_test(an_event_survives_the_journey),
         cmocka_unit_test(a_step_without_an_end_is_ended),
         cmocka_unit_test(an_event_of_an_unknown_kind_or_cause_is_refused),

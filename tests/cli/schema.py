@@ -59,7 +59,7 @@ RUN = {
     "status": one_of("done"),
     "end": one_of("ok", "error", "timeout", "memory", "output_limit", "disk", "cancelled", "crashed",
                   "killed"),
-    "state": one_of("fresh", "kept", "lost"),
+    "state": one_of("fresh", "kept", "woken", "lost"),
     "lost": list_of(is_text),
     "stdout": is_text,
     "stderr": is_text,

@@ -17,7 +17,7 @@ class Help(Case):
         self.assertEqual(0, run.code)
         for words in (["run", "-h"], ["help", "run"], ["run", "--json", "-h"]):
             self.assertEqual(run.out, self.cicada(*words).out)
-        for command in ("doctor", "version", "help"):
+        for command in ("bake", "doctor", "version", "help"):
             ran = self.cicada(command, "--help")
             self.assertEqual(0, ran.code)
             self.assertIn(f"usage: cicada {command}", ran.out)
@@ -214,4 +214,4 @@ class Doctor(Case):
             ran = subprocess.run([alone, *words], capture_output=True, text=True, check=False)
             self.assertEqual(125, ran.returncode)
             self.assertIn(text, ran.stdout + ran.stderr)
-            self.assertIn("build or install all three", ran.stdout + ran.stderr)
+            self.assertIn("build or install all of them", ran.stdout + ran.stderr)

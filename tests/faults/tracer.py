@@ -34,7 +34,7 @@ OPTIONS = 1 | 2 | 4 | 8 | 16 | 1 << 20  # SYSGOOD, FORK, VFORK, CLONE, EXEC, EXI
 EVENT_CLONES, EVENT_EXEC = (1, 2, 3), 4
 WALL = 0x40000000
 ORIG_RAX, RAX = 15 * 8, 10 * 8
-GETPID, SECCOMP, WAIT4, WAITID = 39, 317, 61, 247
+GETPID, SECCOMP, WAITID = 39, 317, 247
 SENDTO, SENDMSG = 44, 46
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -342,7 +342,7 @@ class Tracer:
                 self.hit, self.hit_early = True, not self.greeted
                 ptrace(POKEUSER, pid, ORIG_RAX, GETPID)
             self.entered[pid] = (call, fails)
-            if part == "child" and call in (WAIT4, WAITID):
+            if part == "child" and call == WAITID and not self.init:
                 self.init = picture(pid)
         elif kind == 2 and isinstance(self.entered.get(pid), tuple):
             call, fails = self.entered.pop(pid)

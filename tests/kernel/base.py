@@ -1,7 +1,35 @@
 """What the test files share: one kernel per class, made when first needed."""
+import atexit
+import functools
+import os
+import tempfile
 import unittest
 
-from client import Kernel
+from client import IMAGE, Died, Kernel
+
+
+def cold_only(test):
+    return unittest.skipIf(IMAGE, "about a kernel that was not started from an image")(test)
+
+
+
+@functools.cache
+def image():
+    """The path of an image: the one given, or one baked now, for as long as the tests run."""
+    if IMAGE:
+        return IMAGE
+    folder = tempfile.TemporaryDirectory(prefix="cicada-kernel-image-")
+    atexit.register(folder.cleanup)
+    path = os.path.join(folder.name, "image")
+    try:
+        Kernel(bake=path)
+    except Died as died:
+        if "was not started" in died.run.stderr:  # no namespaces here, or no loader
+            raise unittest.SkipTest(died.run.stderr) from None
+        if died.status != 0:
+            raise
+        image.progress = died.run.progress
+    return path
 
 
 class KernelTest(unittest.TestCase):

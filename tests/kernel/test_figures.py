@@ -2,7 +2,7 @@
 import struct
 import unittest
 
-from base import KernelTest
+from base import KernelTest, cold_only
 from client import Kernel
 
 TEXT = "漢字かな한글 😀 ★ ∑ 🚀"
@@ -103,6 +103,7 @@ class Fonts(unittest.TestCase):
             threads = k.run("import threading\nthreading.active_count()")
             self.assertEqual(threads.text, "1")
 
+    @cold_only
     def test_other_families_are_searched_for(self):
         with Kernel() as k:
             code = "import matplotlib.font_manager as fm\nlen(fm.fontManager.ttflist)"

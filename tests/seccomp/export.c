@@ -35,6 +35,7 @@ int main(void)
     if (print_outer("full", &full) || print_outer("container", &container))
         return 1;
     print("seal", filter_seal());
+    print("parked", filter_parked());
     print("init", filter_init());
     return 0;
 }

@@ -1,12 +1,11 @@
 # class: info | kind: self
-# expect: INFO: what /proc/self says about the host: paths of mounts, of the program, of the work directory
-import os; seen = []; secret = 'ci_host_' + 'path_7f3a'
-for f in ('mountinfo', 'mounts', 'mountstats', 'maps', 'environ', 'cmdline', 'cgroup', 'auxv', 'cpuset', 'status'):
-    try:
-        if secret.encode() in open('/proc/self/' + f, 'rb').read(): seen.append(f)
+# expect: INFO: what /proc/self says about the host: paths of mounts, of the program, of the work directory, of the image
+import os; seen = []; secrets = ['ci_%s_path_7f3a' % x for x in ('host', 'store')]
+def look(f, text): seen.extend('%s (%s)' % (f, s[3:].partition('_')[0]) for s in secrets if s in text)
+for f in ('mountinfo', 'mounts', 'mountstats', 'maps', 'smaps', 'numa_maps', 'environ', 'cmdline', 'cgroup', 'auxv', 'cpuset', 'status'):
+    try: look(f, open('/proc/self/' + f, 'rb').read().decode(errors='replace'))
     except OSError: pass
-for l in ('exe', 'cwd', 'root'):
-    try:
-        if secret in os.readlink('/proc/self/' + l): seen.append(l)
+for l in ('exe', 'cwd', 'root', *('fd/' + f for f in os.listdir('/proc/self/fd'))):
+    try: look(l, os.readlink('/proc/self/' + l))
     except OSError: pass
-print('INFO: the work directory of the host is named in %s' % seen if seen else 'HELD: no path of the host')
+print('INFO: paths of the host are named in %s' % ', '.join(seen) if seen else 'HELD: no path of the host')

@@ -18,7 +18,8 @@ import tempfile
 from . import host, oci
 
 USER = 65533
-PROGRAMS = ("cicada", "cicada-spawn", "cicada-kernel")
+PROGRAMS = ("cicada", "cicada-spawn", "cicada-kernel", "cicada-load", "tests/jails/jails",
+            "tests/jails/player")
 
 
 def copy_tree(cicada, live, uid):
@@ -29,7 +30,7 @@ def copy_tree(cicada, live, uid):
     for name in ("escape", "faults"):
         shutil.copytree(os.path.join(tests, name), os.path.join(top, "tests", name),
                         ignore=shutil.ignore_patterns("__pycache__"))
-    os.mkdir(os.path.join(top, "bin"))
+    os.makedirs(os.path.join(top, "bin/tests/jails"))
     for name in PROGRAMS:
         shutil.copy(os.path.join(os.path.dirname(cicada), name), os.path.join(top, "bin", name))
     if live:

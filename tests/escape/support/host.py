@@ -27,7 +27,10 @@ class Bait:
     def listen(self, name, family, address):
         s = socket.socket(family, socket.SOCK_STREAM)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        s.bind(address)
+        try:
+            s.bind(address)
+        except OSError as e:
+            raise SystemExit("%s: %s; does another run of these tests go on?" % (name, e.strerror))
         s.listen(8)
         self.listeners.append(s)
         threading.Thread(target=self.watch, args=(name, s), daemon=True).start()

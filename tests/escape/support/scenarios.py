@@ -1,13 +1,17 @@
-"""What a probe cannot do by itself: the libraries' ordinary uses still work, and a cicada or a
-spawner killed in the middle of a hostile session leaves nothing."""
+"""What a probe cannot do by itself: the libraries' ordinary uses still work; a cicada or a spawner
+killed in the middle of a hostile session leaves nothing; an image can be removed under a session;
+and what a session does to its own copies hurts nobody else."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
 from . import host
+from .origin import Origin
 from .stage import Stage
 
 # Children of init without a death signal, in sessions of their own, that ignore what can be
@@ -138,9 +142,84 @@ def murder(stage, who):
     return complaint or ("left after the next start: %r" % left if left else None)
 
 
-def all(cicada, scratch, deployment, probes):
+# Says so when the image is gone, and then lives on for many rounds of whoever watches the disk.
+SURVIVOR = """
+import time
+while not any('.img (deleted)' in line for line in open('/proc/self/maps')): time.sleep(0.01)
+print('gone', flush=True); time.sleep(2); import numpy, wave; print(numpy.arange(4).sum())
+"""
+
+
+def removed_image(stage, cicada, scratch, origin):
+    """An image may be replaced at any time: sessions that live on it notice nothing."""
+    store = os.path.join(scratch, "removed")
+    shutil.copytree(origin.store, store)
+    name = next(n for n in os.listdir(store) if n.endswith(".img"))
+    place = Stage(cicada, scratch, stage.deployment, origin=Origin("image", store))
+    with tempfile.TemporaryFile() as sink:
+        process = place.cicada.start([SURVIVOR], 20, sink, subprocess.DEVNULL)
+        below, deadline = [], time.monotonic() + 10
+        while not any(name == "python3" for _pid, name in below) and time.monotonic() < deadline:
+            time.sleep(0.02)
+            below = descendants(process.pid)
+        os.unlink(os.path.join(store, name))
+        process.wait(40)
+        sink.seek(0)
+        said = json.loads(sink.read() or b"{}")
+    if (said.get("end"), said.get("stdout")) != ("ok", "gone\n6\n"):
+        return "ended %r, said %r" % (said.get("end"), said.get("stdout"))
+
+
+# What a session can do to copies of itself, which are processes beside it.
+EVERYBODY = """
+import os, signal
+for pid in [int(name) for name in os.listdir('/proc') if name.isdecimal()]:
+    if pid in (1, os.getpid()): continue
+    os.kill(pid, signal.SIGNAL)
+    while signal.SIGNAL == signal.SIGKILL and os.path.exists('/proc/%d' % pid): pass
+"""
+OVERWRITE = """
+import os
+for pid in [int(name) for name in os.listdir('/proc') if name.isdecimal()]:
+    for at in (0x400000, 0x20000000) if pid not in (1, os.getpid()) else ():
+        try:
+            with open('/proc/%d/mem' % pid, 'r+b', 0) as f: f.seek(at); f.write(bytes(1 << 20))
+        except OSError: pass
+"""
+COPIES = {
+    "left alone": ("pass", ("back",)),
+    "killed": (EVERYBODY.replace("signal.SIGNAL", "signal.SIGKILL"), ("stayed",)),
+    "stopped": (EVERYBODY.replace("signal.SIGNAL", "signal.SIGSTOP"), ("back", "stayed", "dead")),
+    "overwritten": (OVERWRITE, ("back", "stayed", "dead")),
+}
+
+
+def copies(stage, code, expected):
+    path = os.path.join(stage.scratch, "copies.py")
+    with open(path, "w") as f:
+        f.write(code)
+    answer = stage.live.ask("back " + path, 40)
+    if answer.partition(":")[0] not in expected:
+        return "it said %r, not one of %r" % (answer, expected)
+    if stage.second() == float("inf"):
+        return "the next session does not answer"
+    left = stage.leftovers.settle(2)
+    return "left: %r" % left if left else None
+
+
+def of_images(stage, cicada, scratch, origin, live):
+    yield "a session outlives its image", removed_image(stage, cicada, scratch, origin)
+    if not live:
+        return
+    place = Stage(cicada, scratch, stage.deployment, live, origin=origin)
+    for what, (code, expected) in COPIES.items():
+        yield "a session's copies, " + what, copies(place, code, expected)
+    place.close()
+
+
+def all(cicada, scratch, deployment, probes, origin, live):
     host.become_subreaper()
-    stage = Stage(cicada, scratch, deployment)
+    stage = Stage(cicada, scratch, deployment, origin=origin)
     yield "ordinary use of the libraries, 18 of 18", ordinary_use(stage, probes)
     for who in ("cicada", "spawner"):
         try:
@@ -148,3 +227,5 @@ def all(cicada, scratch, deployment, probes):
         except (RuntimeError, StopIteration) as e:
             complaint = repr(e)
         yield "kill -9 of the %s ends everything" % who, complaint
+    if origin.store:
+        yield from of_images(stage, cicada, scratch, origin, live)

@@ -8,6 +8,7 @@ import threading
 import time
 
 from . import host
+from .origin import Origin
 from .product import GRACE_S, Cicada, Outcome, understand
 
 COLD_BOUND_S, LIVE_BOUND_S = 2.0, 0.5
@@ -16,11 +17,11 @@ COLD_BOUND_S, LIVE_BOUND_S = 2.0, 0.5
 class Live:
     """A spawner that stays up, driven by the test program live.c: sessions without its start."""
 
-    def __init__(self, program, cicada, base, env):
+    def __init__(self, program, cicada, base, env, origin):
         directory = os.path.dirname(cicada)
         self.process = subprocess.Popen(
             [program, os.path.join(directory, "cicada-spawn"),
-             os.path.join(directory, "cicada-kernel"), base],
+             os.path.join(directory, "cicada-kernel"), base, *origin.live_words(directory)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, text=True)
         greeting = self.process.stdout.readline().split()
         if len(greeting) != 2 or greeting[0] != "spawner":
@@ -70,8 +71,9 @@ class Live:
 class LiveCicada:
     """As Cicada, but in sessions of a spawner that stays up. Nothing is copied out."""
 
-    def __init__(self, live, scratch, memory=512, pids=64):
+    def __init__(self, live, scratch, memory=512, pids=64, nap_s=0):
         self.live, self.scratch, self.limits = live, scratch, (memory, pids)
+        self.nap_s = nap_s
 
     def run(self, pieces, timeout=10, files=(), out_dir=None):
         with host.scratch_dir("live-", self.scratch) as top:
@@ -80,10 +82,10 @@ class LiveCicada:
             begin = time.monotonic()
             answer = self.live.ask("run %d %d %d %s %s" % (
                 *self.limits, int(timeout * 1000), report, " ".join(names)),
-                timeout * len(pieces) + GRACE_S)
+                timeout * len(pieces) + self.nap_s * (len(pieces) - 1) + GRACE_S)
             seconds = time.monotonic() - begin
             raw = b""
-            if answer == "done":
+            if answer == "done" or answer.startswith("lost"):
                 with open(report, "rb") as f:
                     raw = f.read()
         code = None if answer.startswith("no answer") else 0 if answer == "done" else 125
@@ -102,24 +104,27 @@ class LiveCicada:
         return path
 
 
+def environment(home):
+    """Of the product. It has a secret, and a path of the host that probe 167 looks for."""
+    return {"PATH": "/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8",
+            "TMPDIR": os.path.join(home, "ci_host_path_7f3a"), host.SECRET_NAME: host.SECRET_TEXT}
+
+
 class Stage:
     """`live`: the program live.c, for second sessions; `resident`: for the probes too."""
 
-    def __init__(self, cicada, scratch, deployment, live=None, resident=False):
-        self.deployment = deployment
+    def __init__(self, cicada, scratch, deployment, live=None, resident=False, origin=Origin()):
+        self.deployment, self.nap_s = deployment, origin.nap_s
         self.scratch = tempfile.mkdtemp(prefix="stage-", dir=scratch)
-        env = {"PATH": "/usr/bin:/bin", "HOME": self.scratch, "LANG": "C.UTF-8",
-               # A path of the host that probe 167 looks for.
-               "TMPDIR": os.path.join(self.scratch, "ci_host_path_7f3a"),
-               host.SECRET_NAME: host.SECRET_TEXT}
+        env = environment(self.scratch) | origin.environment()
         os.mkdir(env["TMPDIR"])
         for path in (scratch, self.scratch, env["TMPDIR"]):
             os.chmod(path, 0o711)  # a session of its own uid comes by on its way to its files
         self.env = env
         self.cicada = Cicada(cicada, env)
-        self.live = Live(live, cicada, env["TMPDIR"], env) if live else None
+        self.live = Live(live, cicada, env["TMPDIR"], env, origin) if live else None
         if resident:
-            self.cicada = LiveCicada(self.live, self.scratch)
+            self.cicada = LiveCicada(self.live, self.scratch, nap_s=origin.nap_s)
         self.bound = LIVE_BOUND_S if live else COLD_BOUND_S
         self.leftovers = host.Leftovers(
             [env["TMPDIR"]],

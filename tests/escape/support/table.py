@@ -13,7 +13,7 @@
     ends       in which the run may end; ok and error when nothing is said
     seconds    its wall clock limit
     check      further conditions: functions from checks.py
-    then       a second piece of code for the same session
+    then       a second piece of code for the same session; --from woken it sleeps in between
     files      brought to /mnt/data
     quiet      nothing else runs meanwhile: it measures, or it hurts its neighbours
     bare       False: never run without the sandbox
@@ -30,6 +30,7 @@ HELD, INFO, READY, ENDED, LIMITED, DISK, PAIR, TWINS = (
 FINE = ("ok", "error")
 DEAD = ("crashed", "killed")
 SECOND = 'print("SECOND %d" % (1 + 1))'
+LARGE = 'print("SECOND %d" % (1 + (hashlib.sha256(ballast).hexdigest() == digest)))'
 
 
 @dataclasses.dataclass
@@ -173,4 +174,13 @@ TABLE = [
     Row("163", LIMITED, ends=("memory",)), Row("164", LIMITED, ends=("memory",)),
     Row("165"), Row("166", INFO), Row("167", INFO), Row("168"), Row("169"), Row("170"),
     Row("171", bare=False),
+    # what an image, and sleeping on it, adds
+    Row("172"), Row("173", INFO, quiet=True), Row("174"),
+    Row("175", PAIR, check=(c.values_differ,)),
+    Row("176", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
+    Row("177", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
+    Row("178", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
+    Row("179", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
+    Row("180", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
+    Row("181", READY, then=LARGE, check=(c.second_is_right,), quiet=True, bare=False),
 ]

@@ -126,7 +126,9 @@ class Trial:
             self.taken = space.taken
             complaints = self.judge()
         complaints += self.aftermath()
-        kind, line = verdict_of(self.outcome)
+        _kind, line = verdict_of(self.outcome)
+        if self.outcome.notes.startswith(b"lost"):  # a session that slept, see live.c
+            line += " (%s)" % self.outcome.notes.decode(errors="replace")
         return Result(self.row.number, self.name, complaints, line or "-", self.outcome.end,
                       self.outcome.seconds, self.after)
 
@@ -148,7 +150,9 @@ class Trial:
         if not outcome.runs:
             return [outcome.problem or "no run object"]
         complaints = self.judge_verdict(outcome)
-        most = self.row.seconds * (2 if self.row.then else 1) + SLACK_S
+        most = self.row.seconds + SLACK_S
+        if self.row.then:
+            most += self.row.seconds + self.stage.nap_s
         if outcome.seconds > most:
             complaints.append("took %.1f s, more than %.0f" % (outcome.seconds, most))
         leaked = self.leaked(outcome)

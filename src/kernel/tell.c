@@ -1,0 +1,50 @@
+#include "kernel/tell.h"
+
+#include <string.h>
+
+#include "base/scope.h"
+#include "kernel/control.h"
+
+/* What does not fit into a frame is left out of it. */
+static void send_frame(struct buf *out, enum frame_kind kind, size_t mark)
+{
+    if (out->failed) {
+        buf_done(out);
+        out->failed = false;
+        mark = frame_begin(out, kind);
+    }
+    frame_end(out, mark);
+    PyThreadState *thread = PyEval_SaveThread();
+    (void)control_tell(out);
+    PyEval_RestoreThread(thread);
+}
+
+void tell(enum frame_kind kind)
+{
+    scoped(buf_done) struct buf out = BUF_INIT(FRAME_HEAD);
+    send_frame(&out, kind, frame_begin(&out, kind));
+}
+
+void tell_text(enum frame_kind kind, enum field_tag tag, const char *text)
+{
+    scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD);
+    size_t mark = frame_begin(&out, kind);
+    field_put(&out, tag, text, strlen(text));
+    send_frame(&out, kind, mark);
+}
+
+void tell_all(enum frame_kind kind, const char *version, enum field_tag tag, PyObject *texts)
+{
+    scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD);
+    size_t mark = frame_begin(&out, kind);
+    if (version)
+        field_put(&out, FIELD_VERSION, version, strlen(version));
+    for (Py_ssize_t i = 0; texts && PyList_Check(texts) && i < PyList_GET_SIZE(texts); i++) {
+        PyObject *item = PyList_GET_ITEM(texts, i);
+        const char *text = PyUnicode_Check(item) ? PyUnicode_AsUTF8(item) : NULL;
+        if (text)
+            field_put(&out, tag, text, strlen(text));
+        PyErr_Clear();
+    }
+    send_frame(&out, kind, mark);
+}

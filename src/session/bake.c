@@ -1,0 +1,199 @@
+/* bake.c -- making an image: a jail in which the kernel program imports everything, writes itself
+ * down and ends; then its file gets a name.
+ *
+ * What is true at a power cut: the file is synced before it gets its name, so a name that looks
+ * like an image is a whole one (and is hashed after the reboot anyway); the note is synced and
+ * named after that, so an image without a note was cut short, and gc takes it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "session/deps.h"
+#include "session/images_int.h"
+#include "session/kernel_int.h"
+#include "session/spawner.h"
+#include "session/workdir.h"
+
+#define DRAFT "image.tmp"
+
+struct baking {
+    struct kernel *k;
+    const struct bake_sink *sink;
+    char words[160]; /* the last it said on its own; NUL-terminated */
+};
+
+static int on_stream(void *arg, enum kernel_stream stream, const char *bytes, size_t len,
+                     struct err *e)
+{
+    struct baking *b = arg;
+    (void)stream, (void)e;
+    size_t n = len < sizeof b->words ? len : sizeof b->words - 1;
+    memcpy(b->words, bytes + len - n, n);
+    b->words[n] = '\0';
+    return 0;
+}
+
+static int on_frame(void *arg, const struct frame *frame, struct err *e)
+{
+    struct baking *b = arg;
+    struct field text;
+    char line[128];
+    if (frame->kind != FRAME_PROGRESS)
+        return pump_acknowledge(b->k, frame, e);
+    if (!field_find(frame, FIELD_MESSAGE, &text) || !b->sink)
+        return 0;
+    (void)snprintf(line, sizeof line, "%.*s", (int)(text.len < 127 ? text.len : 127),
+                   (const char *)text.bytes);
+    b->sink->put(b->sink->arg, line);
+    return 0;
+}
+
+/* How the jail's end is an image or none. */
+static int judge(const struct baking *b, struct err *e)
+{
+    const struct jail_event *end = &b->k->end;
+    if (end->kind == JAIL_FAILED)
+        return err_set(e, ERR_UNAVAILABLE, "the sandbox could not be set up: %s%s%s", end->step,
+                       end->status ? ": " : "", end->status ? strerror(end->status) : "");
+    if (end->cause == JAIL_OVER_MEMORY)
+        return err_set(e, ERR_UNAVAILABLE, "not enough memory to make an image");
+    if (end->cause != JAIL_EXITED || end->status != 0)
+        return err_set(e, ERR_UNAVAILABLE, "the kernel failed to become an image%s%s",
+                       *b->words ? ": " : "", b->words);
+    return 0;
+}
+
+/* One core, as by default: with more, libraries would start threads, and an image has none. */
+static struct limits bake_limits(void)
+{
+    struct limits limits = LIMITS_DEFAULT;
+    limits.memory_bytes = 3 * GIB;
+    limits.file_bytes = 2 * GIB;
+    return limits;
+}
+
+int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_sink *sink,
+                struct err *e)
+{
+    const struct jail_spec spec = {.start = JAIL_BAKE, .has_data = true, .limits = bake_limits()};
+    const struct kernel_origin origin = {.image_fd = image_fd, .delta_fd = -1};
+    struct baking b = {.sink = sink};
+    const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = &b};
+    int64_t deadline_us = clock_us() + (int64_t)BAKE_TIMEOUT_MS * 1000;
+    int failed = 0;
+    if (kernel_open(s, &spec, data_fd, &origin, &b.k, e))
+        return -1;
+    while (!failed && b.k->end.kind == 0 && clock_us() < deadline_us)
+        failed = pump(b.k, deadline_us, &user, e);
+    if (!failed && b.k->end.kind == 0)
+        failed = err_set(e, ERR_UNAVAILABLE, "no image after %d s", BAKE_TIMEOUT_MS / 1000);
+    if (!failed)
+        failed = judge(&b, e);
+    kernel_free(b.k); /* waits: afterwards nobody but us has the file */
+    return failed;
+}
+
+static int hash_image(struct image *image, struct err *e)
+{
+    uint8_t digest[HASH_LEN];
+    uint64_t len;
+    if (lseek(image->fd, 0, SEEK_SET) < 0)
+        return err_sys(e, errno, "read the image");
+    if (hash_fd(image->fd, INT64_MAX, digest, &len, e))
+        return -1;
+    hash_hex(digest, image->id);
+    return 0;
+}
+
+/* Looks the new image over and gives it its name. `fd` is the draft, writable; the image gets a
+ * descriptor of its own, which is not. */
+static int adopt(struct images *s, int fd, struct image *image, struct err *e)
+{
+    char name[IMAGE_NAME_SIZE];
+    scoped(freep) char *deps = NULL;
+    size_t len;
+    if (fchmod(fd, 0400) || fsync(fd))
+        return err_sys(e, errno, "write the image");
+    image->fd = below_open(s->dir_fd, DRAFT, O_RDONLY);
+    if (image->fd < 0)
+        return err_sys(e, -image->fd, "open the image");
+    if (image_read(image, &deps, &len, e) || hash_image(image, e))
+        return err_wrap(e, "what the kernel wrote");
+    /* Is the list of its files readable, and are they the same ones still? */
+    if (deps_check(deps, len, &image->changed, e))
+        return -1;
+    if (image->changed.count > 0)
+        return err_set(e, ERR_CONFLICT, "libraries changed while the image was made; try again");
+    image_name(image->id, "img", name);
+    if (renameat(s->dir_fd, DRAFT, s->dir_fd, name))
+        return err_sys(e, errno, "name the image");
+    image->made_wall_us = clock_wall_us();
+    return image_note(s, image, &s->here, e);
+}
+
+static int make(struct images *s, struct spawner *spawner, const struct bake_sink *sink,
+                struct image *ret, struct err *e)
+{
+    scoped(workdir_freep) struct workdir *dir = NULL;
+    scoped(image_done) struct image image = IMAGE_NONE;
+    (void)unlinkat(s->dir_fd, DRAFT, 0); /* of one who was killed */
+    scoped(fd_closep) int fd =
+        openat(s->dir_fd, DRAFT, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "make a file for the image");
+    if (workdir_new(s->dir_path, &dir, e))
+        return -1;
+    if (kernel_bake(spawner, workdir_fd(dir), fd, sink, e) || adopt(s, fd, &image, e)) {
+        (void)unlinkat(s->dir_fd, DRAFT, 0);
+        return -1;
+    }
+    *ret = image;
+    image = IMAGE_NONE;
+    return 0;
+}
+
+/* What somebody else made while we waited for the lock; or, if that is enough, any current one. */
+static bool is_made(struct images *s, enum bake_way way, int64_t since_wall_us, struct image *ret)
+{
+    struct err none = {0};
+    struct image image = IMAGE_NONE;
+    if (images_find(s, &image, &none))
+        return false;
+    if (way == BAKE_ANEW && image.made_wall_us < since_wall_us) {
+        image_done(&image);
+        return false;
+    }
+    *ret = image;
+    return true;
+}
+
+int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
+                const struct bake_sink *sink, struct image *ret, struct err *e)
+{
+    int64_t begun_wall_us = clock_wall_us();
+    int why = spawner_hello(spawner)->failure[MECH_IMAGE];
+    if (spawner_hello(spawner)->tier != TIER_FULL || why)
+        return err_set(e, ERR_UNAVAILABLE,
+                       "this host cannot use images: %s; `cicada doctor` says more",
+                       why ? strerror(why) : "the sandbox is weaker than full");
+    scoped(fd_closep) int lock = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0)
+        return err_sys(e, errno, "open the directory for images");
+    /* Whoever holds it needs BAKE_TIMEOUT_MS at most, and loses it when it dies. */
+    while (flock(lock, LOCK_EX))
+        if (errno != EINTR)
+            return err_sys(e, errno, "lock the directory for images");
+    if (is_made(s, way, begun_wall_us, ret))
+        return 0;
+    return make(s, spawner, sink, ret, e);
+}

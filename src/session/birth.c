@@ -1,0 +1,244 @@
+/* birth.c -- from the request for a jail to a kernel that waits for code. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fdio.h"
+#include "base/scope.h"
+#include "session/kernel_int.h"
+#include "session/spawner.h"
+
+/* The ends that go to the spawner; those that are ours are closed when it has them. */
+struct far_ends {
+    int fds[JAIL_FDS];
+};
+
+static void far_ends_done(struct far_ends *far)
+{
+    for (size_t i = 0; i < JAIL_FD_DATA; i++) {
+        fd_closep(&far->fds[i]);
+        far->fds[i] = -1;
+    }
+}
+
+static int make_ends(struct kernel *k, struct far_ends *far, struct err *e)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+        return err_sys(e, errno, "make the jail's handle");
+    k->handle = pair[0];
+    far->fds[JAIL_FD_HANDLE] = pair[1];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return err_sys(e, errno, "make the control socket");
+    k->control = pair[0];
+    far->fds[JAIL_FD_CONTROL] = pair[1];
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        if (pipe2(pair, O_CLOEXEC))
+            return err_sys(e, errno, "make the output pipes");
+        k->stream[i] = pair[0];
+        far->fds[JAIL_FD_STDOUT + i] = pair[1];
+        if (fd_set_nonblock(pair[0], e))
+            return -1;
+    }
+    k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return k->wake < 0 ? err_sys(e, errno, "eventfd") : 0;
+}
+
+int kernel_open(struct spawner *s, const struct jail_spec *spec, int data_fd,
+                const struct kernel_origin *origin, struct kernel **ret, struct err *e)
+{
+    struct kernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return err_set(e, ERR_NO_MEMORY, "start a kernel");
+    *k = (struct kernel){.limits = spec->limits,
+                         .data_fd = data_fd,
+                         .handle = -1,
+                         .control = -1,
+                         .stream = {-1, -1},
+                         .wake = -1,
+                         .out_fd = -1,
+                         .is_baked = spec->start == JAIL_IMAGE,
+                         .next_state = spec->has_delta ? STATE_WOKEN : STATE_FRESH,
+                         .in = FRAME_READER_INIT,
+                         .out = BUF_INIT((size_t)CODE_MAX + STDIN_MAX + (1 << 20))};
+    struct far_ends far = {{-1, -1, -1, -1, data_fd, origin->image_fd, origin->delta_fd}};
+    int failed = make_ends(k, &far, e) || spawner_jail(s, spec, far.fds, e);
+    /* Or the kernel's death would not close them, and kernel_free would wait for a jail nobody
+     * has. */
+    far_ends_done(&far);
+    if (failed) {
+        kernel_free(k);
+        return -1;
+    }
+    *ret = k;
+    return 0;
+}
+
+/* What comes before the kernel's greeting: only the interpreter's own last words, should it
+ * fail. */
+struct starting {
+    struct kernel *k;
+    bool has_greeted;
+    char words[160];
+    size_t len;
+};
+
+static int starting_stream(void *arg, enum kernel_stream stream, const char *bytes, size_t len,
+                           struct err *e)
+{
+    struct starting *s = arg;
+    (void)stream;
+    (void)e;
+    size_t room = sizeof s->words - 1 - s->len;
+    size_t n = len < room ? len : room;
+    memcpy(s->words + s->len, bytes, n);
+    s->len += n;
+    return 0;
+}
+
+static int starting_frame(void *arg, const struct frame *frame, struct err *e)
+{
+    struct starting *s = arg;
+    if (frame->kind != FRAME_HELLO || s->has_greeted)
+        return err_set(e, ERR_PROTOCOL, "the kernel began with a frame of kind %d", frame->kind);
+    s->has_greeted = true;
+    return names_from_frame(&s->k->lost, frame, FIELD_LOST, e);
+}
+
+/* A delta that ends its process by itself will do so every time. */
+static int died(const struct kernel *k, const char *words, struct err *e)
+{
+    bool is_own = k->end.cause == JAIL_EXITED || k->end.cause == JAIL_SIGNALLED;
+    bool is_woken = k->next_state == STATE_WOKEN;
+    return err_set(e, is_own && is_woken ? ERR_DAMAGED : ERR_UNAVAILABLE,
+                   "the interpreter died while %s%s%s", is_woken ? "waking" : "starting",
+                   *words ? ": " : "", words);
+}
+
+static int await_greeting(struct kernel *k, struct err *e)
+{
+    struct starting s = {.k = k};
+    const struct pump_user user = {
+        .on_stream = starting_stream, .on_frame = starting_frame, .arg = &s};
+    int64_t deadline_us = clock_us() + START_TIMEOUT_MS * 1000;
+    while (!s.has_greeted || !k->has_started) {
+        if (pump(k, deadline_us, &user, e))
+            return -1;
+        if (k->end.kind == JAIL_FAILED)
+            return err_set(e, ERR_UNAVAILABLE, "the sandbox could not be set up: %s%s%s",
+                           k->end.step, k->end.status ? ": " : "",
+                           k->end.status ? strerror(k->end.status) : "");
+        if (k->end.kind == JAIL_ENDED)
+            return died(k, s.words, e);
+        if (clock_us() >= deadline_us)
+            return err_set(e, ERR_UNAVAILABLE, "the interpreter did not start within %d s",
+                           START_TIMEOUT_MS / 1000);
+    }
+    return 0;
+}
+
+/* Tells a kernel from an image, or one that was parked, what it could not know. Libraries that
+ * count the host's cores would start more threads than the session may run. */
+static int send_enter(struct kernel *k, struct err *e)
+{
+    static const char *const threads[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                          "NUMEXPR_NUM_THREADS", "MKL_NUM_THREADS"};
+    size_t mark = frame_begin(&k->out, FRAME_ENTER);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        char text[64];
+        int len =
+            snprintf(text, sizeof text, "%s=%u", threads[i], (k->limits.cpu_milli + 999) / 1000);
+        field_put(&k->out, FIELD_ENV, text, (size_t)len);
+    }
+    frame_end(&k->out, mark);
+    return pump_send(k, e);
+}
+
+/* The last steps of a start, once it is on its way. */
+static int settle(struct kernel *k, const struct jail_spec *spec, struct err *e)
+{
+    if (spec->has_data && snapshot_take(k->data_fd, &k->files, e))
+        return -1;
+    if (await_greeting(k, e))
+        return -1;
+    if (!spec->has_data) {
+        kernel_enter(k, KERNEL_PARKED);
+        return 0;
+    }
+    if (spec->start == JAIL_IMAGE && !spec->has_delta && send_enter(k, e))
+        return -1;
+    kernel_enter(k, KERNEL_IDLE);
+    return 0;
+}
+
+int kernel_start(struct spawner *s, const struct limits *limits, int data_fd,
+                 const struct kernel_origin *origin, struct kernel **ret, struct err *e)
+{
+    const struct jail_spec spec = {.start = origin->image_fd >= 0 ? JAIL_IMAGE : JAIL_COLD,
+                                   .has_data = data_fd >= 0,
+                                   .has_delta = origin->delta_fd >= 0,
+                                   .limits = *limits};
+    assert(!spec.has_delta || (spec.start == JAIL_IMAGE && spec.has_data));
+    struct kernel *k;
+    if (kernel_open(s, &spec, data_fd, origin, &k, e))
+        return -1;
+    if (settle(k, &spec, e)) {
+        kernel_free(k);
+        return -1;
+    }
+    *ret = k;
+    return 0;
+}
+
+int kernel_attach(struct kernel *k, int data_fd, struct err *e)
+{
+    const struct jail_request attach = {.kind = JAIL_ATTACH};
+    if (!kernel_is_alive(k) || k->state != KERNEL_PARKED)
+        return err_set(e, ERR_CONFLICT, "the kernel is not parked");
+    k->data_fd = data_fd;
+    if (snapshot_take(data_fd, &k->files, e) ||
+        kernel_demand(k, &attach, data_fd, JAIL_ATTACHED, e) || send_enter(k, e)) {
+        kernel_kill(k, &pump_discard);
+        return err_wrap(e, "attach a data directory");
+    }
+    kernel_enter(k, KERNEL_IDLE);
+    return 0;
+}
+
+struct warming {
+    struct kernel *k;
+    bool is_done;
+};
+
+static int warming_frame(void *arg, const struct frame *frame, struct err *e)
+{
+    struct warming *w = arg;
+    if (frame->kind != FRAME_DONE)
+        return pump_acknowledge(w->k, frame, e);
+    w->is_done = true;
+    return 0;
+}
+
+int kernel_warm(struct kernel *k, struct err *e)
+{
+    struct warming w = {.k = k};
+    const struct pump_user user = {
+        .on_stream = pump_discard.on_stream, .on_frame = warming_frame, .arg = &w};
+    if (!kernel_is_alive(k) || k->state != KERNEL_PARKED)
+        return err_set(e, ERR_CONFLICT, "the kernel is not parked");
+    frame_end(&k->out, frame_begin(&k->out, FRAME_WARM));
+    int64_t deadline_us = clock_us() + START_TIMEOUT_MS * 1000;
+    if (pump_send(k, e) || pump_until(k, &w.is_done, deadline_us, &user, "warm up", e)) {
+        kernel_kill(k, &pump_discard);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,372 @@
+/* session.c -- what a session does while it is awake, and how it comes to be. */
+#include "session/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "session/kernel.h"
+#include "session/pool.h"
+#include "session/rest.h"
+#include "session/session_int.h"
+#include "session/sleeper.h"
+#include "session/spawner.h"
+
+struct session *session_begin(struct session *s)
+{
+    pthread_mutex_lock(&s->busy);
+    return s;
+}
+
+void session_end(struct session *s)
+{
+    pthread_mutex_unlock(&s->busy);
+}
+
+void session_step(struct session *s, enum life_event event)
+{
+    struct err e = {0};
+    pthread_mutex_lock(&s->lock);
+    int stepped = life_step(&s->life, event, &e);
+    pthread_mutex_unlock(&s->lock);
+    assert(stepped == 0);
+}
+
+void session_take_kernel(struct session *s, struct kernel *k, const char *image)
+{
+    assert(!s->kernel);
+    pthread_mutex_lock(&s->lock);
+    s->kernel = k;
+    (void)snprintf(s->image, sizeof s->image, "%s", image);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void session_drop_kernel(struct session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct kernel *k = s->kernel;
+    s->kernel = NULL;
+    s->image[0] = '\0';
+    size_t count = s->undo_count;
+    s->undo_count = 0;
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < count; i++)
+        twin_done(&s->undo[i].twin);
+    kernel_free(k);
+    fd_closep(&s->data_fd);
+    s->data_fd = -1;
+}
+
+/* The kernel died and no run has said so yet. */
+static void lose(struct session *s, const char *how)
+{
+    (void)snprintf(
+        s->note, sizeof s->note,
+        "%s. Variables are lost; files in /mnt/data are kept. Define again what you need.", how);
+    s->owes_loss = true;
+    session_drop_kernel(s);
+    session_step(s, LIFE_LOST);
+}
+
+static bool can_use_images(const struct session *s)
+{
+    const struct jail_hello *hello = spawner_hello(s->all->spawner);
+    return hello->tier == TIER_FULL && hello->failure[MECH_IMAGE] == 0;
+}
+
+static int start_from_pool(struct session *s)
+{
+    struct err ignored = {0};
+    char image[HASH_HEX_SIZE];
+    struct kernel *k = s->all->pool ? pool_take(s->all->pool, &s->limits, image) : NULL;
+    if (!k)
+        return -1;
+    if (kernel_attach(k, s->data_fd, &ignored)) {
+        kernel_free(k);
+        return -1;
+    }
+    session_take_kernel(s, k, image);
+    return 0;
+}
+
+static int start_from_image(struct session *s, struct err *e)
+{
+    scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
+    struct kernel *k;
+    if (current_take(s->all->current, &image, e))
+        return -1;
+    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1};
+    if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &origin, &k, e))
+        return -1;
+    session_take_kernel(s, k, image.id);
+    return 0;
+}
+
+int session_start(struct session *s, struct err *e)
+{
+    struct err why = {0};
+    struct kernel *k;
+    if (can_use_images(s) && (start_from_pool(s) == 0 || start_from_image(s, &why) == 0))
+        return 0;
+    if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &ORIGIN_COLD, &k, e))
+        return -1;
+    session_take_kernel(s, k, "");
+    return 0;
+}
+
+static int keep_data(struct session *s, int data_fd, struct err *e)
+{
+    if (s->data_fd < 0)
+        s->data_fd = fcntl(data_fd, F_DUPFD_CLOEXEC, 0);
+    return s->data_fd < 0 ? err_sys(e, errno, "keep the data directory") : 0;
+}
+
+/* RISING to a kernel. 0, or -1 and whether there is still a file to wake from later. */
+static int rise(struct session *s, bool is_asleep, int data_fd, bool *ret_has_file, struct err *e)
+{
+    struct names none = {0};
+    *ret_has_file = is_asleep;
+    if (keep_data(s, data_fd, e))
+        return -1;
+    if (is_asleep) {
+        int got = session_awaken(s, e);
+        if (got <= 0)
+            return got;
+        *ret_has_file = false;
+        s->owes_loss = true;
+    }
+    if (keep_data(s, data_fd, e) || session_start(s, e))
+        return -1;
+    if (s->owes_loss)
+        kernel_foretell(s->kernel, STATE_LOST, &none);
+    return 0;
+}
+
+int session_rise(struct session *s, int data_fd, struct err *e)
+{
+    bool has_file;
+    if (s->life == LIFE_GONE)
+        return err_set(e, ERR_NOT_FOUND, "the session was deleted");
+    if (s->life == LIFE_IDLE && !kernel_is_alive(s->kernel))
+        lose(s, "The session's kernel ended while nobody used it");
+    if (s->life == LIFE_IDLE)
+        return 0;
+    bool is_asleep = s->life == LIFE_ASLEEP;
+    session_step(s, LIFE_RISE);
+    if (rise(s, is_asleep, data_fd, &has_file, e)) {
+        session_drop_kernel(s);
+        session_step(s, has_file ? LIFE_SLEPT : LIFE_LOST);
+        return -1;
+    }
+    session_step(s, LIFE_UP);
+    return 0;
+}
+
+/* Forgets snapshots from number `from` on, counted from the oldest. */
+static void forget(struct session *s, size_t from)
+{
+    pthread_mutex_lock(&s->lock);
+    size_t count = s->undo_count;
+    s->undo_count = from < count ? from : count;
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = from; i < count; i++)
+        twin_done(&s->undo[i].twin);
+}
+
+static void forget_oldest(struct session *s)
+{
+    twin_done(&s->undo[0].twin);
+    pthread_mutex_lock(&s->lock);
+    s->undo_count--;
+    memmove(s->undo, s->undo + 1, s->undo_count * sizeof *s->undo);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* A copy of what the last run left, if one is due. That there is none is said when it is asked
+ * for. */
+static void take_snapshot(struct session *s)
+{
+    struct undo undo = {.before = s->runs + 1, .twin = TWIN_NONE};
+    struct rest_report report = {0};
+    struct err e = {0};
+    if (s->snapshots == 0 || s->life != LIFE_IDLE || !kernel_is_alive(s->kernel) ||
+        (s->undo_count > 0 && s->undo[s->undo_count - 1].before == undo.before))
+        return;
+    if (s->undo_count > s->snapshots)
+        forget_oldest(s);
+    session_step(s, LIFE_BEGIN);
+    int failed = kernel_copy(s->kernel, &undo.twin, &report, &e);
+    if (failed && !kernel_is_alive(s->kernel)) {
+        lose(s, "The session's kernel died while it was copied for a snapshot");
+        return;
+    }
+    session_step(s, LIFE_END);
+    if (failed)
+        return;
+    if (!report.is_refused) {
+        pthread_mutex_lock(&s->lock);
+        s->undo[s->undo_count++] = undo;
+        pthread_mutex_unlock(&s->lock);
+    }
+    rest_report_done(&report);
+}
+
+/* What the session itself has to say about the run, before what the run says. */
+static void annotate(struct session *s, struct run *run)
+{
+    char hint[sizeof run->hint];
+    scoped(buf_done) struct buf lost = BUF_INIT(NOTE_SIZE);
+    if (run->lost.count > 0 && !*s->note) {
+        buf_str(&lost, "Did not survive sleeping, make them again: ");
+        names_text(&run->lost, NOTE_SIZE - 2, &lost);
+        (void)snprintf(s->note, sizeof s->note, "%s.", lost.bytes ? lost.bytes : "");
+    }
+    (void)snprintf(hint, sizeof hint, "%s%s%.255s", s->note, *s->note && *run->hint ? " " : "",
+                   run->hint);
+    memcpy(run->hint, hint, sizeof hint);
+    s->note[0] = '\0';
+    s->owes_loss = false;
+}
+
+/* BUSY to what the kernel is now. */
+static void leave_busy(struct session *s)
+{
+    if (kernel_is_alive(s->kernel)) {
+        session_step(s, LIFE_END);
+        return;
+    }
+    session_drop_kernel(s);
+    session_step(s, LIFE_LOST);
+}
+
+int session_run(struct session *which, int data_fd, const struct run_spec *spec,
+                const struct run_sink *sink, struct run *ret, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    if (session_rise(s, data_fd, e))
+        return -1;
+    take_snapshot(s);
+    if (session_rise(s, data_fd, e)) /* should that have killed it */
+        return -1;
+    session_step(s, LIFE_BEGIN);
+    int failed = kernel_run(s->kernel, spec, sink, ret, e);
+    if (!failed) {
+        pthread_mutex_lock(&s->lock);
+        s->runs++;
+        pthread_mutex_unlock(&s->lock);
+        annotate(s, ret);
+    }
+    leave_busy(s);
+    return failed;
+}
+
+void session_cancel(struct session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->kernel && s->life == LIFE_BUSY)
+        kernel_cancel(s->kernel);
+    pthread_mutex_unlock(&s->lock);
+}
+
+int session_ask(struct session *which, int data_fd, const char *topic, const char *code,
+                uint32_t cursor, char **ret, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    if (session_rise(s, data_fd, e))
+        return -1;
+    session_step(s, LIFE_BEGIN);
+    int failed = kernel_ask(s->kernel, topic, code, cursor, ret, e);
+    if (kernel_is_alive(s->kernel))
+        session_step(s, LIFE_END);
+    else
+        lose(s, "The session's kernel died when it was asked a question");
+    return failed;
+}
+
+int session_wake(struct session *which, int data_fd, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    return session_rise(s, data_fd, e);
+}
+
+int session_settle(struct session *which, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    take_snapshot(s);
+    if (!s->needs_sync)
+        return 0;
+    s->needs_sync = false;
+    return sleeper_sync(s->all->dir_fd, e);
+}
+
+/* Where the snapshot of before that run is; undo_count if there is none. */
+static size_t find_undo(const struct session *s, uint64_t run)
+{
+    size_t i = 0;
+    while (i < s->undo_count && s->undo[i].before != run)
+        i++;
+    return i;
+}
+
+static int no_snapshot(const struct session *s, uint64_t run, struct err *e)
+{
+    if (s->snapshots == 0)
+        return err_set(e, ERR_NOT_FOUND, "the session keeps no snapshots; make it with some");
+    if (s->undo_count == 0)
+        return err_set(e, ERR_NOT_FOUND,
+                       "the session has no snapshots now: it slept, or could not be copied");
+    return err_set(e, ERR_NOT_FOUND, "no snapshot of before run %llu; the oldest is of run %llu",
+                   (unsigned long long)run, (unsigned long long)s->undo[0].before);
+}
+
+static void go_back(struct session *s, size_t to, uint64_t run)
+{
+    struct names none = {0};
+    forget(s, to); /* its own twin has been taken over */
+    pthread_mutex_lock(&s->lock);
+    s->runs = run - 1;
+    pthread_mutex_unlock(&s->lock);
+    kernel_foretell(s->kernel, s->runs > 0 ? STATE_KEPT : STATE_FRESH, &none);
+}
+
+int session_rollback(struct session *which, uint64_t run, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    if (s->life == LIFE_GONE)
+        return err_set(e, ERR_NOT_FOUND, "the session was deleted");
+    if (s->life == LIFE_IDLE && s->snapshots > 0 && run == s->runs + 1)
+        return 0; /* nothing is to be undone */
+    size_t at = find_undo(s, run);
+    if (at == s->undo_count)
+        return no_snapshot(s, run, e);
+    session_step(s, LIFE_BEGIN);
+    int failed = kernel_switch(s->kernel, &s->undo[at].twin, e);
+    if (!failed) {
+        session_step(s, LIFE_END);
+        go_back(s, at, run);
+    } else if (!kernel_is_alive(s->kernel)) {
+        lose(s, "The session's kernel died when it should go back to a snapshot");
+    } else {
+        session_step(s, LIFE_END);
+        forget(s, at); /* one that died; those after it are of no use without an order */
+    }
+    return failed;
+}
+
+void session_look(struct session *s, struct session_info *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = (struct session_info){.life = s->life,
+                                 .limits = s->limits,
+                                 .snapshots = s->snapshots,
+                                 .runs = s->runs,
+                                 .oldest = s->undo_count > 0 ? s->undo[0].before : 0,
+                                 .sleep_bytes = s->sleep_bytes,
+                                 .is_baked = s->image[0] != '\0'};
+    pthread_mutex_unlock(&s->lock);
+}

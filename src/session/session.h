@@ -1,0 +1,152 @@
+/* session.h -- sessions that are awake or asleep, under one id.
+ *
+ *     sessions_open(&options, &all, e)
+ *     session_new(all, &wishes, data_fd, &s, e)          a kernel, at once
+ *     session_run(s, data_fd, &spec, &sink, &run, e)     wakes it if it sleeps
+ *     session_settle(s, e)                               after the answer: what can wait
+ *     session_sleep(s, REST_POLITE, &rest, e)            a file; no process, no memory
+ *     session_unref(s)
+ *
+ * life.h has the states. What the next run finds is said by run.state: FRESH (a new kernel), KEPT,
+ * WOKEN (from its file; run.lost names what did not survive), LOST (its memory is gone: the kernel
+ * died while nobody looked, or the file could not be woken; run.hint says why). A run also wakes
+ * what was branched, so the first run of a branch is WOKEN.
+ *
+ * The data directory is not part of a session: whoever calls brings it, whenever a kernel may have
+ * to be started. It is borrowed during the call; an awake session keeps a duplicate.
+ *
+ * Any number of threads. A session does one thing at a time: a call waits until the one before it
+ * has ended, so cancel a run before you put its session to sleep. Only session_cancel, _look, _id
+ * and _unref do not wait. All others block: on the kernel as rest.h, twin.h and kernel.h
+ * say, and on disk where they make or read a file.
+ */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/id.h"
+#include "session/life.h"
+#include "session/names.h"
+#include "session/run.h"
+#include "wire/jail.h"
+
+struct current;
+struct pool;
+struct session;
+struct sessions;
+struct spawner;
+
+struct sessions_options {
+    struct spawner *spawner;
+    struct current *current; /* the image to start from; what it holds may change */
+    struct pool *pool;       /* NULL: none */
+    int dir_fd;              /* of the sleepers' files, 0700; all of them are borrowed */
+};
+
+int sessions_open(const struct sessions_options *options, struct sessions **ret, struct err *e);
+
+/* Ends every kernel; who should survive it was put to sleep before. Nobody uses a session any
+ * more. */
+void sessions_close(struct sessions *all);
+
+/* All there are, awake or asleep; the caller's to free. */
+int sessions_list(struct sessions *all, char (**ret)[ID_SIZE], size_t *ret_count, struct err *e);
+
+/* Ids of the images that sessions live or sleep under, for images_gc; the caller's to free. */
+int sessions_images(struct sessions *all, char (**ret)[HASH_HEX_SIZE], size_t *ret_count,
+                    struct err *e);
+
+enum { SNAPSHOTS_MAX = JAIL_COPIES_MAX - 2 };
+
+struct session_options {
+    struct limits limits;
+    uint32_t snapshots; /* how many of the last runs can be undone; at most SNAPSHOTS_MAX */
+};
+
+/* Starts one: from the pool, the image, or cold. *ret is the caller's to unref. Fails like
+ * kernel_start. */
+int session_new(struct sessions *all, const struct session_options *options, int data_fd,
+                struct session **ret, struct err *e);
+
+/* One that exists, also one that an earlier process put to sleep. Fails with ERR_NOT_FOUND. */
+int session_find(struct sessions *all, const char *id, struct session **ret, struct err *e);
+
+/* Lets go of it; it lives on. NULL is fine. */
+void session_unref(struct session *s);
+static inline void session_unrefp(struct session **s)
+{
+    session_unref(*s);
+}
+
+const char *session_id(const struct session *s);
+
+struct session_info {
+    enum life life;
+    struct limits limits;
+    uint32_t snapshots;
+    uint64_t runs;        /* that it has seen */
+    uint64_t oldest;      /* session_rollback goes back to before this run at most; 0: to none */
+    uint64_t sleep_bytes; /* what its file takes on disk */
+    bool is_baked;        /* awake, and from an image: can sleep without losing anything */
+};
+
+void session_look(struct session *s, struct session_info *ret);
+
+/* Runs code; fails like kernel_run, or like kernel_start when there was no kernel and none could be
+ * had: then the session is what it was. */
+int session_run(struct session *s, int data_fd, const struct run_spec *spec,
+                const struct run_sink *sink, struct run *ret, struct err *e);
+
+/* Ends the run that goes on, if one does. */
+void session_cancel(struct session *s);
+
+/* kernel_ask; wakes it. */
+int session_ask(struct session *s, int data_fd, const char *topic, const char *code,
+                uint32_t cursor, char **ret, struct err *e);
+
+/* Wakes it and runs nothing. */
+int session_wake(struct session *s, int data_fd, struct err *e);
+
+/* What is due after a run, but not while somebody waits for its answer: the snapshot of what it
+ * left, and making it durable that its old file is gone (until then a power cut may bring back what
+ * it was before it woke). Who does not call it pays at the next call. Fails only for the latter. */
+int session_settle(struct session *s, struct err *e);
+
+enum rest_way {
+    REST_POLITE, /* refused by what cannot sleep: then it stays awake */
+    REST_MUST,   /* then what can be saved of its variables is, and the others are named */
+};
+
+struct session_rest {
+    bool is_refused;
+    struct names reasons; /* why it refused, also when it had to */
+    struct names lost;    /* variables that could not be saved; the next run names them too */
+    uint64_t size;        /* of its file on disk */
+};
+
+void session_rest_done(struct session_rest *r);
+
+/* Puts it to sleep. When this has returned 0 and was not refused, the session survives the end of
+ * this process and of the machine. One that sleeps already, or holds nothing (EMPTY), is left as it
+ * is. Its snapshots end. Fails like kernel_sleep or with what the disk fails with, and then it is
+ * awake; or because the kernel died of it, and then what it held is lost. */
+int session_sleep(struct session *s, enum rest_way way, struct session_rest *ret, struct err *e);
+
+/* A second session that remembers the same and has a life, a directory and random numbers of its
+ * own. One that is awake is written down and woken beside itself; of one that sleeps the file is
+ * copied, and the branch sleeps. Fails with ERR_CONFLICT and the reasons when it cannot be written
+ * down. */
+int session_fork(struct session *s, int data_fd, struct session **ret, struct err *e);
+
+/* Back to what it was before run number `run`, from 1. Its files are not touched. Fails with
+ * ERR_NOT_FOUND when there is no snapshot of that. */
+int session_rollback(struct session *s, uint64_t run, struct err *e);
+
+/* Ends it and removes its file. Whoever still has it gets ERR_NOT_FOUND from then on. */
+int session_delete(struct session *s, struct err *e);
+
+#endif

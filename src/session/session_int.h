@@ -1,0 +1,99 @@
+/* session_int.h -- the inside of a session, shared by sessions.c (which there are), session.c (what
+ * they do) and slumber.c (sleeping, waking, branching).
+ *
+ * Locks, in the order they are taken: a session's `busy`, for as long as a call works on it;
+ * all->lock for a moment, around the table; a session's `lock` for a moment, around what
+ * session_cancel and session_look read.
+ */
+#ifndef SESSION_SESSION_INT_H
+#define SESSION_SESSION_INT_H
+
+#include <pthread.h>
+
+#include "session/current.h"
+#include "session/session.h"
+#include "session/twin.h"
+
+struct kernel;
+
+enum { SESSION_BUCKETS = 1024, NOTE_SIZE = 240 };
+
+/* What a session was before run number `before`. */
+struct undo {
+    uint64_t before;
+    struct twin twin;
+};
+
+struct session {
+    struct sessions *all;
+    struct session *next; /* in its bucket; under all->lock */
+    size_t refs;          /* under all->lock */
+    char id[ID_SIZE];
+
+    pthread_mutex_t busy; /* protects everything below; held while a call works */
+    pthread_mutex_t lock; /* also held to change what session_cancel and session_look read: */
+    enum life life;
+    struct kernel *kernel; /* IDLE, BUSY, RESTING */
+    uint64_t runs, sleep_bytes, generation;
+    struct undo undo[JAIL_COPIES_MAX]; /* oldest first */
+    size_t undo_count;
+
+    struct limits limits;
+    uint32_t snapshots;
+    int data_fd;               /* a duplicate while there is a kernel; -1 */
+    char image[HASH_HEX_SIZE]; /* that the kernel came from; "": cold */
+    bool owes_loss;            /* it died and no run has said so */
+    bool needs_sync;           /* its file was removed, not yet durably */
+    char note[NOTE_SIZE];      /* for the hint of the next run */
+};
+
+struct sessions {
+    struct spawner *spawner;
+    struct current *current;
+    struct pool *pool;
+    int dir_fd;
+    pthread_mutex_t lock;                   /* protects the table and the counts of references */
+    struct session *table[SESSION_BUCKETS]; /* all that are awake, and those somebody holds */
+};
+
+/* What is known of a session when it comes into the table. */
+struct session_seed {
+    const char *id; /* NULL: a new one */
+    enum life life; /* EMPTY or ASLEEP */
+    struct session_options options;
+    uint64_t runs, generation, sleep_bytes;
+};
+
+/* Adds it to the table, or finds it there; held by the caller. Fails with ERR_NOT_FOUND when the
+ * file of one that is ASLEEP has gone meanwhile. */
+int session_add(struct sessions *all, const struct session_seed *seed, struct session **ret,
+                struct err *e);
+
+/* Waits for its turn:  scoped(session_endp) struct session *s = session_begin(which); */
+struct session *session_begin(struct session *s);
+void session_end(struct session *s);
+static inline void session_endp(struct session **s)
+{
+    session_end(*s);
+}
+
+/* The only way to change its state; the arrow has to exist. */
+void session_step(struct session *s, enum life_event event);
+
+/* A kernel if it has none: started, or woken from its file. Where the file cannot be woken, it is
+ * set aside, and a new kernel will say LOST. On failure it is what it was. */
+int session_rise(struct session *s, int data_fd, struct err *e);
+
+/* A new kernel for it: from the pool, the image, or cold. RISING only. */
+int session_start(struct session *s, struct err *e);
+
+/* The same from its file. 0 woken, 1 it cannot be and why is in the note, -1 not now. */
+int session_awaken(struct session *s, struct err *e);
+
+/* IDLE, or RISING, with that kernel from that image. */
+void session_take_kernel(struct session *s, struct kernel *k, const char *image);
+
+/* Ends the kernel, if there is one, and everything that hangs on it. The state is the caller's. */
+void session_drop_kernel(struct session *s);
+
+#endif

@@ -1,0 +1,139 @@
+/* sleeper.h -- the file of a session asleep: what it is, byte by byte, and how it gets to disk and
+ * back.
+ *
+ *      offset  bytes
+ *           0      8   "CICASLP1"
+ *           8      4   version, 1
+ *          12      4   kind: 1 delta, 2 variables
+ *          16      4   flags: 1 reseed at wake
+ *          20      4   snapshots that are kept when awake
+ *          24      8   created, wall clock in microseconds
+ *          32      8   generation: how often it has slept, from 1
+ *          40      8   runs it has seen
+ *          48      8   length of the body
+ *          56      4   length of the names
+ *          60      4   zero
+ *          64     32   SHA-256 of the body
+ *          96     32   id of the image it slept under; zeros for variables
+ *         128     68   limits: six u64 and five u32, in the order of struct limits
+ *         196     64   id of the session, padded with NULs
+ *         260    220   zeros
+ *         480     32   SHA-256 of all of the above and the names
+ *         512          names that were lost so far, each ended by a NUL
+ *                      the body, to the end of the file
+ *
+ * Numbers are little-endian. The file is ID.sleep, 0600, the service's. Its body is a stranger's
+ * memory: hashed here, understood in a jail only. A file is believed in full or refused.
+ *
+ * **What survives a power cut.** The file is written as ID.tmp: the body as it comes, the head at
+ * the end, then fdatasync, then it is renamed: so whatever is called ID.sleep is whole. The
+ * directory is synced after that: so when sleeper_commit has returned, the session is still asleep
+ * after a power cut. Whoever writes one keeps the kernel until then.
+ *
+ *     sleeper_begin(dir_fd, &head, &draft, e)
+ *     kernel_sleep(k, SLEEP_STAYS, draft.fd, &report, e)
+ *     head.body_len = report.len ...
+ *     sleeper_commit(&draft, &head, &size, e)
+ *
+ * All calls that take a directory block on disk.
+ */
+#ifndef SESSION_SLEEPER_H
+#define SESSION_SLEEPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "session/names.h"
+#include "wire/limits.h"
+
+struct err;
+
+enum {
+    SLEEPER_HEAD = 512,
+    SLEEPER_NAMES_MAX = NAMES_MAX * (NAMES_LEN_MAX + 1),
+    SLEEPER_VERSION = 1,
+};
+
+enum sleeper_kind { SLEEPER_DELTA = 1, SLEEPER_VARIABLES = 2 };
+
+struct sleeper {
+    enum sleeper_kind kind;
+    bool reseeds; /* another lives that remembers the same: new random numbers at wake */
+    uint32_t snapshots;
+    int64_t created_wall_us;
+    uint64_t generation, runs;
+    uint64_t body_len;
+    uint8_t body_sha256[HASH_LEN];
+    uint8_t image[HASH_LEN]; /* DELTA */
+    struct limits limits;
+    char session_id[ID_SIZE];
+    struct names lost; /* what the next run has to name */
+};
+
+void sleeper_done(struct sleeper *s);
+
+/* Head and names as bytes. `out` fails only for lack of memory. */
+int sleeper_put(const struct sleeper *s, struct buf *out, struct err *e);
+
+/* The head and names at the beginning of a file of `file_len` bytes, of which `len` are there: all
+ * of it, or SLEEPER_HEAD + SLEEPER_NAMES_MAX. Fails with ERR_DAMAGED, or ERR_UNAVAILABLE for a file
+ * of another version. No I/O. */
+int sleeper_get(const uint8_t *bytes, size_t len, uint64_t file_len, struct sleeper *ret,
+                struct err *e);
+
+/* A file in the making. */
+struct sleeper_draft {
+    int dir_fd; /* borrowed */
+    int fd;     /* at the beginning of the body; -1: none */
+    uint64_t body_at;
+    char session_id[ID_SIZE];
+};
+
+#define SLEEPER_DRAFT_NONE ((struct sleeper_draft){.fd = -1})
+
+/* Begins the file of s->session_id; s->lost has to be complete, the rest may change until
+ * commit. */
+int sleeper_begin(int dir_fd, const struct sleeper *s, struct sleeper_draft *ret, struct err *e);
+
+/* Makes it the session's file, in place of an older one. *ret_size is what it takes on disk. On
+ * failure there is none. */
+int sleeper_commit(struct sleeper_draft *d, const struct sleeper *s, uint64_t *ret_size,
+                   struct err *e);
+
+void sleeper_abandon(struct sleeper_draft *d); /* also after commit */
+
+/* Opens the file of a session and checks all of it, the body's hash included. *ret_fd is at the
+ * body, read-only. Fails with ERR_NOT_FOUND, ERR_DENIED (not ours alone), or like sleeper_get. */
+int sleeper_open(int dir_fd, const char *session_id, struct sleeper *ret, int *ret_fd,
+                 struct err *e);
+
+/* The head alone, unchecked but for itself: for lists. */
+int sleeper_look(int dir_fd, const char *session_id, struct sleeper *ret, uint64_t *ret_size,
+                 struct err *e);
+
+bool sleeper_exists(int dir_fd, const char *session_id);
+
+/* A second session with the same memory, asleep, that will reseed. Fails like sleeper_open. */
+int sleeper_branch(int dir_fd, const char *session_id, const char *branch_id, uint64_t *ret_size,
+                   struct err *e);
+
+/* A file without a name in the same place, for what is not yet known to become one. */
+int sleeper_scratch(int dir_fd, int *ret_fd, struct err *e);
+
+/* Removes it. The removal is durable after sleeper_sync. */
+void sleeper_remove(int dir_fd, const char *session_id);
+int sleeper_sync(int dir_fd, struct err *e);
+
+/* Calls it ID.bad, where nobody wakes it but whoever wonders can look. */
+void sleeper_set_aside(int dir_fd, const char *session_id);
+
+/* The session's id in the name of a file, "ses_7.sleep"; false if it is not such a name. */
+bool sleeper_is_named(const char *name, char ret[ID_SIZE]);
+
+bool sleeper_is_id(const char *id, size_t len); /* small letters, digits, '_'; short enough */
+
+#endif

@@ -1,0 +1,388 @@
+/* slumber.c -- sessions that fall asleep, wake and branch.
+ *
+ * A kernel is never let go before its file is durable: it writes itself down and stays, the file is
+ * committed, then its jail is ended. So a full disk or a failing one costs nothing but the attempt.
+ * When it wakes, its file is removed only after it has greeted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/scope.h"
+#include "session/kernel.h"
+#include "session/rest.h"
+#include "session/session_int.h"
+#include "session/sleeper.h"
+
+void session_rest_done(struct session_rest *r)
+{
+    names_done(&r->reasons);
+    names_done(&r->lost);
+    *r = (struct session_rest){0};
+}
+
+static int copy_names(struct names *to, const struct names *from, struct err *e)
+{
+    for (size_t i = 0; i < from->count; i++)
+        if (names_add(to, from->list[i], strlen(from->list[i]), e))
+            return -1;
+    to->more += from->more;
+    return 0;
+}
+
+static uint8_t digit(char c)
+{
+    return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static void image_from_hex(const char hex[HASH_HEX_SIZE], uint8_t ret[HASH_LEN])
+{
+    for (size_t i = 0; i < HASH_LEN; i++)
+        ret[i] = (uint8_t)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+}
+
+/* The head of its file, but for the body; lost names that no run has told yet go on. */
+static int make_head(const struct session *s, enum sleeper_kind kind, struct sleeper *ret,
+                     struct err *e)
+{
+    *ret = (struct sleeper){.kind = kind,
+                            .snapshots = s->snapshots,
+                            .created_wall_us = clock_wall_us(),
+                            .generation = s->generation + 1,
+                            .runs = s->runs,
+                            .limits = s->limits};
+    memcpy(ret->session_id, s->id, sizeof ret->session_id);
+    if (kind == SLEEPER_DELTA)
+        image_from_hex(s->image, ret->image);
+    return copy_names(&ret->lost, kernel_lost(s->kernel), e);
+}
+
+/* Its file is durable: the kernel can go. */
+static void fall_asleep(struct session *s, uint64_t size)
+{
+    session_drop_kernel(s);
+    pthread_mutex_lock(&s->lock);
+    s->generation++;
+    s->sleep_bytes = size;
+    pthread_mutex_unlock(&s->lock);
+    s->needs_sync = false; /* committing did that */
+    session_step(s, LIFE_SLEPT);
+}
+
+static int commit(struct session *s, struct sleeper_draft *d, struct sleeper *head,
+                  const struct rest_report *report, struct session_rest *ret, struct err *e)
+{
+    head->body_len = report->len;
+    memcpy(head->body_sha256, report->sha256, sizeof head->body_sha256);
+    if (sleeper_commit(d, head, &ret->size, e))
+        return -1;
+    fall_asleep(s, ret->size);
+    return 0;
+}
+
+/* As a delta. 0 and asleep, or refused; -1 and awake or dead. */
+static int sleep_as_delta(struct session *s, struct session_rest *ret, struct err *e)
+{
+    scoped(sleeper_abandon) struct sleeper_draft draft = SLEEPER_DRAFT_NONE;
+    scoped(sleeper_done) struct sleeper head = {0};
+    scoped(rest_report_done) struct rest_report report = {0};
+    if (make_head(s, SLEEPER_DELTA, &head, e) || sleeper_begin(s->all->dir_fd, &head, &draft, e) ||
+        kernel_sleep(s->kernel, SLEEP_STAYS, draft.fd, &report, e))
+        return -1;
+    if (!report.is_refused)
+        return commit(s, &draft, &head, &report, ret, e);
+    ret->is_refused = true;
+    return names_append(&ret->reasons, &report.reasons, e);
+}
+
+static int copy_bytes(int from, int to, struct err *e)
+{
+    if (lseek(from, 0, SEEK_SET) < 0)
+        return err_sys(e, errno, "keep variables");
+    for (;;) {
+        ssize_t n = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 ? 0 : err_sys(e, errno, "keep variables");
+    }
+}
+
+/* As its variables. They go through a file without a name: which of them are lost, and so how long
+ * the head is, is known at the end. */
+static int sleep_as_variables(struct session *s, struct session_rest *ret, struct err *e)
+{
+    scoped(sleeper_abandon) struct sleeper_draft draft = SLEEPER_DRAFT_NONE;
+    scoped(sleeper_done) struct sleeper head = {0};
+    scoped(rest_report_done) struct rest_report report = {0};
+    scoped(fd_closep) int body = -1;
+    if (sleeper_scratch(s->all->dir_fd, &body, e) || kernel_save(s->kernel, body, &report, e) ||
+        make_head(s, SLEEPER_VARIABLES, &head, e) || copy_names(&ret->lost, &report.lost, e) ||
+        names_append(&head.lost, &report.lost, e) ||
+        sleeper_begin(s->all->dir_fd, &head, &draft, e) || copy_bytes(body, draft.fd, e))
+        return -1;
+    return commit(s, &draft, &head, &report, ret, e);
+}
+
+/* RESTING to ASLEEP; or to IDLE, or EMPTY if that killed the kernel. */
+static int lie_down(struct session *s, enum rest_way way, struct session_rest *ret, struct err *e)
+{
+    int failed = 0;
+    if (s->image[0])
+        failed = sleep_as_delta(s, ret, e);
+    else if (names_add(&ret->reasons, "it was started without an image", 31, e) == 0)
+        ret->is_refused = true;
+    if (!failed && ret->is_refused && way == REST_MUST) {
+        ret->is_refused = false;
+        failed = sleep_as_variables(s, ret, e);
+    }
+    if (s->life == LIFE_ASLEEP)
+        return 0;
+    if (kernel_is_alive(s->kernel)) {
+        session_step(s, LIFE_STAY);
+        return failed;
+    }
+    session_drop_kernel(s);
+    session_step(s, LIFE_LOST);
+    s->owes_loss = true;
+    (void)snprintf(
+        s->note, sizeof s->note,
+        "The session's kernel died when it was put to sleep. Variables are lost; files in "
+        "/mnt/data are kept.");
+    return failed ? failed : err_set(e, ERR_UNAVAILABLE, "the kernel died when put to sleep");
+}
+
+int session_sleep(struct session *which, enum rest_way way, struct session_rest *ret, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    *ret = (struct session_rest){.size = s->sleep_bytes};
+    if (s->life == LIFE_GONE)
+        return err_set(e, ERR_NOT_FOUND, "the session was deleted");
+    if (s->life != LIFE_IDLE)
+        return 0; /* asleep, or empty */
+    session_step(s, LIFE_REST);
+    if (lie_down(s, way, ret, e)) {
+        session_rest_done(ret);
+        return -1;
+    }
+    return 0;
+}
+
+/* Whether a failure is final: what is there will not wake tomorrow either. */
+static bool is_final(const struct err *why)
+{
+    return why->code == ERR_DAMAGED || why->code == ERR_NOT_FOUND || why->code == ERR_DENIED ||
+           why->code == ERR_INVALID;
+}
+
+/* Cannot be woken: says why, and takes the file out of the way. */
+static int give_up(struct session *s, const struct err *why)
+{
+    (void)snprintf(
+        s->note, sizeof s->note,
+        "The session could not be woken (%.90s). Variables are lost; files in /mnt/data are "
+        "kept. Define again what you need.",
+        why->text);
+    sleeper_set_aside(s->all->dir_fd, s->id);
+    s->needs_sync = true;
+    return 1;
+}
+
+/* Woken: the file has served. */
+static int get_up(struct session *s, struct kernel *k, struct sleeper *head, struct err *e)
+{
+    if (copy_names(&head->lost, kernel_lost(k), e))
+        return -1;
+    kernel_foretell(k, STATE_WOKEN, &head->lost);
+    pthread_mutex_lock(&s->lock);
+    s->limits = head->limits;
+    s->runs = head->runs;
+    s->generation = head->generation;
+    s->sleep_bytes = 0;
+    pthread_mutex_unlock(&s->lock);
+    sleeper_remove(s->all->dir_fd, s->id);
+    s->needs_sync = true;
+    return 0;
+}
+
+static int wake_delta(struct session *s, struct sleeper *head, int fd, struct err *e)
+{
+    scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
+    char hex[HASH_HEX_SIZE];
+    struct kernel *k = NULL;
+    hash_hex(head->image, hex);
+    if (current_take_id(s->all->current, hex, &image, e)) {
+        e->code = e->code == ERR_UNAVAILABLE ? ERR_DAMAGED : e->code; /* fits no host like this */
+        return err_wrap(e, "the image it slept under");
+    }
+    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = fd};
+    if (kernel_start(s->all->spawner, &head->limits, s->data_fd, &origin, &k, e))
+        return -1;
+    if ((head->reseeds && kernel_reseed(k, e)) || get_up(s, k, head, e)) {
+        kernel_free(k);
+        return -1;
+    }
+    session_take_kernel(s, k, hex);
+    if (image.is_old)
+        (void)snprintf(s->note, sizeof s->note,
+                       "Libraries were upgraded since this session began; it goes on with the old "
+                       "ones. What it imports from now on may not fit: a new session has the new.");
+    return 0;
+}
+
+static int wake_variables(struct session *s, struct sleeper *head, int fd, struct err *e)
+{
+    scoped(rest_report_done) struct rest_report report = {0};
+    if (session_start(s, e))
+        return -1;
+    if (kernel_restore(s->kernel, fd, &report, e)) {
+        e->code = ERR_DAMAGED; /* the kernel has died of it */
+        session_drop_kernel(s);
+        return -1;
+    }
+    if (names_append(&head->lost, &report.lost, e) || get_up(s, s->kernel, head, e)) {
+        session_drop_kernel(s);
+        return -1;
+    }
+    return 0;
+}
+
+int session_awaken(struct session *s, struct err *e)
+{
+    scoped(sleeper_done) struct sleeper head = {0};
+    scoped(fd_closep) int fd = -1;
+    struct err why = {0};
+    if (sleeper_open(s->all->dir_fd, s->id, &head, &fd, &why)) {
+        if (is_final(&why) || why.code == ERR_UNAVAILABLE) /* another version's */
+            return give_up(s, &why);
+        *e = why;
+        return -1;
+    }
+    int failed = head.kind == SLEEPER_DELTA ? wake_delta(s, &head, fd, &why)
+                                            : wake_variables(s, &head, fd, &why);
+    if (failed && is_final(&why))
+        return give_up(s, &why);
+    if (failed)
+        *e = why;
+    return failed;
+}
+
+/* A copy of the file, under another id. */
+static int fork_asleep(struct session *s, struct session **ret, struct err *e)
+{
+    char id[ID_SIZE];
+    uint64_t size;
+    if (id_make("ses_", id, e) || sleeper_branch(s->all->dir_fd, s->id, id, &size, e))
+        return err_wrap(e, "branch a sleeping session");
+    return session_find(s->all, id, ret, e);
+}
+
+static int refused(const struct names *reasons, struct err *e)
+{
+    scoped(buf_done) struct buf text = BUF_INIT(200);
+    names_text(reasons, 190, &text);
+    return err_set(e, ERR_CONFLICT, "the session cannot be branched now: %s",
+                   text.bytes ? text.bytes : "it refused");
+}
+
+/* Its delta in a file that is never committed; *ret_fd is read-only, at its first byte. The file has
+ * a name until the branch is awake: to the spawner, one without would be space that the session
+ * hides. */
+static int write_delta(struct session *s, struct sleeper_draft *draft, int *ret_fd, struct err *e)
+{
+    scoped(rest_report_done) struct rest_report report = {0};
+    struct sleeper head = {0};
+    char path[32];
+    if (!s->image[0])
+        return err_set(e, ERR_CONFLICT,
+                       "the session cannot be branched: it was started without an image");
+    memcpy(head.session_id, s->id, sizeof head.session_id);
+    if (sleeper_begin(s->all->dir_fd, &head, draft, e))
+        return -1;
+    session_step(s, LIFE_BEGIN);
+    int failed = kernel_sleep(s->kernel, SLEEP_STAYS, draft->fd, &report, e);
+    if (!kernel_is_alive(s->kernel)) {
+        session_drop_kernel(s);
+        s->owes_loss = true;
+        session_step(s, LIFE_LOST);
+        return -1;
+    }
+    session_step(s, LIFE_END);
+    if (failed)
+        return -1;
+    if (report.is_refused)
+        return refused(&report.reasons, e);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", draft->fd);
+    *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*ret_fd < 0 || lseek(*ret_fd, (off_t)draft->body_at, SEEK_SET) < 0)
+        return err_sys(e, errno, "branch a session");
+    return 0;
+}
+
+/* RISING to a kernel that remembers what `from` did. */
+static int wake_branch(struct session *s, struct session *from, int delta, int data_fd,
+                       struct err *e)
+{
+    scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
+    scoped(names_done) struct names lost = {0};
+    struct kernel *k;
+    s->data_fd = fcntl(data_fd, F_DUPFD_CLOEXEC, 0);
+    if (s->data_fd < 0)
+        return err_sys(e, errno, "keep the data directory");
+    if (current_take_id(s->all->current, from->image, &image, e))
+        return -1;
+    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = delta};
+    if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &origin, &k, e))
+        return -1;
+    session_take_kernel(s, k, image.id);
+    if (kernel_reseed(k, e) || copy_names(&lost, kernel_lost(from->kernel), e) ||
+        copy_names(&lost, kernel_lost(k), e))
+        return -1;
+    kernel_foretell(k, STATE_WOKEN, &lost);
+    return 0;
+}
+
+static int fork_awake(struct session *s, int data_fd, struct session **ret, struct err *e)
+{
+    const struct session_seed seed = {
+        .life = LIFE_EMPTY, .options = {s->limits, s->snapshots}, .runs = s->runs};
+    scoped(sleeper_abandon) struct sleeper_draft draft = SLEEPER_DRAFT_NONE;
+    scoped(fd_closep) int delta = -1;
+    struct session *branch;
+    if (write_delta(s, &draft, &delta, e) || session_add(s->all, &seed, &branch, e))
+        return -1;
+    (void)session_begin(branch); /* nobody else knows it */
+    session_step(branch, LIFE_RISE);
+    int failed = wake_branch(branch, s, delta, data_fd, e);
+    if (failed) {
+        session_drop_kernel(branch);
+        session_step(branch, LIFE_LOST);
+        session_step(branch, LIFE_CLOSE);
+    } else {
+        session_step(branch, LIFE_UP);
+    }
+    session_end(branch);
+    if (failed) {
+        session_unref(branch);
+        return err_wrap(e, "branch a session");
+    }
+    *ret = branch;
+    return 0;
+}
+
+int session_fork(struct session *which, int data_fd, struct session **ret, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    switch (s->life) {
+    case LIFE_ASLEEP: return fork_asleep(s, ret, e);
+    case LIFE_IDLE: return fork_awake(s, data_fd, ret, e);
+    case LIFE_GONE: return err_set(e, ERR_NOT_FOUND, "the session was deleted");
+    default:
+        return err_set(e, ERR_CONFLICT, "the session holds nothing to branch; start a new one");
+    }
+}

@@ -1,0 +1,81 @@
+/* Whole lives of jails, for tests/faults, where a system call fails somewhere on the way. They say
+ *
+ *     MARKER      code of a session could run from here on
+ *     COMPLETE    and whoever runs it has asked for it
+ *     INCOMPLETE  something is there that must not be; why
+ *
+ * on standard output. They pass when nothing failed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "cases.h"
+
+/* The player does what a kernel does before it takes code: from then on it is a session's. */
+static int become_session(struct hand *h, struct err *e)
+{
+    if (hand_expect(h, "seal", "ok", e))
+        return -1;
+    (void)printf("MARKER\n");
+    if (hand_expect(h, "cd /mnt/data", "ok", e) || hand_expect(h, "cwd", "/mnt/data", e))
+        return -1;
+    (void)printf("COMPLETE\n");
+    return 0;
+}
+
+static int leave(struct hand *h, struct hand *last, struct err *e)
+{
+    return hand_tell(last, "exit 4", -1, e) || expect_end(h, JAIL_EXITED, 4, e) ? -1 : 0;
+}
+
+static int life_from_an_image(struct place *p, struct err *e)
+{
+    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    return begin(p, &h, &from_image, e) || become_session(&h, e) || leave(&h, &h, e) ? -1 : 0;
+}
+
+static int life_of_a_parked_jail(struct place *p, struct err *e)
+{
+    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    struct jail_event event;
+    if (begin(p, &h, &parked_image, e) || hand_request(&h, JAIL_ATTACH, 0, p->data_fd, e) ||
+        expect_event(&h, JAIL_ATTACHED, &event, e))
+        return -1;
+    return become_session(&h, e) || leave(&h, &h, e) ? -1 : 0;
+}
+
+/* After SWITCHED there is the copy and nobody else; after a refusal the kernel goes on. */
+static int life_with_a_copy(struct place *p, struct err *e)
+{
+    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(fd_closep) int theirs = -1;
+    struct jail_event event;
+    char answer[HAND_LINE];
+    if (begin(p, &h, &from_image, e) || become_session(&h, e) ||
+        hand_make_control(&copy, &theirs, e) || hand_say(&h, "copy", theirs, answer, e) ||
+        hand_hear_greeting(&copy, e) || hand_request(&h, JAIL_COPY, copy.player, -1, e) ||
+        hand_expect(&h, "children 3", "ok", e) ||
+        hand_request(&h, JAIL_SWITCH, copy.player, -1, e) ||
+        expect_event(&h, JAIL_SWITCHED, &event, e))
+        return -1;
+    struct hand *kernel = event.status == 0 ? &copy : &h;
+    const char *wanted = event.status == 0 ? "1" : "5";
+    if (hand_expect(kernel, "processes", wanted, e)) {
+        (void)printf("INCOMPLETE after SWITCHED %d: %s\n", event.status, e->text);
+        return -1;
+    }
+    return leave(&h, kernel, e) || event.status ? -1 : 0;
+}
+
+const struct test life_tests[] = {
+#define TEST(name)  \
+    {               \
+#name, name \
+    }
+    TEST(life_from_an_image),
+    TEST(life_of_a_parked_jail),
+    TEST(life_with_a_copy),
+    {0},
+};
