@@ -88,6 +88,27 @@ void kernel_kill(struct kernel *k, const struct pump_user *user)
             break; /* out of memory, say: it dies all the same */
 }
 
+static void let_go(struct kernel *k)
+{
+    fd_closep(&k->handle);
+    fd_closep(&k->control);
+    fd_closep(&k->stream[STREAM_OUT]);
+    fd_closep(&k->stream[STREAM_ERR]);
+    fd_closep(&k->wake);
+    fd_closep(&k->out_fd);
+    frame_reader_done(&k->in);
+    buf_done(&k->out);
+    snapshot_done(&k->files);
+    names_done(&k->lost);
+    free(k);
+}
+
+void kernel_abandon(struct kernel *k)
+{
+    if (k)
+        let_go(k); /* whoever holds the handle owns the jail: the spawner ends it */
+}
+
 void kernel_free(struct kernel *k)
 {
     if (!k)
@@ -101,17 +122,7 @@ void kernel_free(struct kernel *k)
         (void)poll(&ready, 1, clock_poll_ms(deadline_us));
         kernel_listen(k);
     }
-    fd_closep(&k->handle);
-    fd_closep(&k->control);
-    fd_closep(&k->stream[STREAM_OUT]);
-    fd_closep(&k->stream[STREAM_ERR]);
-    fd_closep(&k->wake);
-    fd_closep(&k->out_fd);
-    frame_reader_done(&k->in);
-    buf_done(&k->out);
-    snapshot_done(&k->files);
-    names_done(&k->lost);
-    free(k);
+    let_go(k);
 }
 
 void kernel_cancel(struct kernel *k)

@@ -46,7 +46,7 @@ void session_take_kernel(struct session *s, struct kernel *k, const char *image)
     pthread_mutex_unlock(&s->lock);
 }
 
-void session_drop_kernel(struct session *s)
+struct kernel *session_leave_kernel(struct session *s)
 {
     pthread_mutex_lock(&s->lock);
     struct kernel *k = s->kernel;
@@ -57,9 +57,14 @@ void session_drop_kernel(struct session *s)
     pthread_mutex_unlock(&s->lock);
     for (size_t i = 0; i < count; i++)
         twin_done(&s->undo[i].twin);
-    kernel_free(k);
     fd_closep(&s->data_fd);
     s->data_fd = -1;
+    return k;
+}
+
+void session_drop_kernel(struct session *s)
+{
+    kernel_free(session_leave_kernel(s));
 }
 
 /* The kernel died and no run has said so yet. */

@@ -96,4 +96,7 @@ void session_take_kernel(struct session *s, struct kernel *k, const char *image)
 /* Ends the kernel, if there is one, and everything that hangs on it. The state is the caller's. */
 void session_drop_kernel(struct session *s);
 
+/* The same, but the kernel is left to the caller. */
+struct kernel *session_leave_kernel(struct session *s);
+
 #endif

@@ -23,6 +23,7 @@ int sessions_open(const struct sessions_options *options, struct sessions **ret,
     all->pool = options->pool;
     all->dir_fd = options->dir_fd;
     (void)pthread_mutex_init(&all->lock, NULL); /* cannot fail with default attributes */
+    sleeper_sweep(all->dir_fd);
     *ret = all;
     return 0;
 }

@@ -131,6 +131,9 @@ int sleeper_sync(int dir_fd, struct err *e);
 /* Calls it ID.bad, where nobody wakes it but whoever wonders can look. */
 void sleeper_set_aside(int dir_fd, const char *session_id);
 
+/* Removes drafts of a process that was killed. Only while nobody writes one. */
+void sleeper_sweep(int dir_fd);
+
 /* The session's id in the name of a file, "ses_7.sleep"; false if it is not such a name. */
 bool sleeper_is_named(const char *name, char ret[ID_SIZE]);
 

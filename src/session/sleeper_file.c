@@ -23,14 +23,34 @@ static void file_name(const char *session_id, const char *ending, char ret[FILE_
     (void)snprintf(ret, FILE_NAME_SIZE, "%.64s.%.6s", session_id, ending);
 }
 
-bool sleeper_is_named(const char *name, char ret[ID_SIZE])
+/* The id before that ending. False if it is not such a name. */
+static bool has_ending(const char *name, const char *ending, char ret[ID_SIZE])
 {
     const char *dot = strchr(name, '.');
-    if (!dot || strcmp(dot, ".sleep") != 0 || !sleeper_is_id(name, (size_t)(dot - name)))
+    if (!dot || strcmp(dot, ending) != 0 || !sleeper_is_id(name, (size_t)(dot - name)))
         return false;
     memcpy(ret, name, (size_t)(dot - name));
     ret[dot - name] = '\0';
     return true;
+}
+
+bool sleeper_is_named(const char *name, char ret[ID_SIZE])
+{
+    return has_ending(name, ".sleep", ret);
+}
+
+void sleeper_sweep(int dir_fd)
+{
+    struct dir d;
+    char id[ID_SIZE];
+    int fd = below_open_dir(dir_fd, ".");
+    if (fd < 0)
+        return; /* whoever reads it for what is in it will say so */
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&d));)
+        if (has_ending(entry->d_name, ".tmp", id))
+            (void)unlinkat(dir_fd, entry->d_name, 0);
+    dir_done(&d);
 }
 
 int sleeper_begin(int dir_fd, const struct sleeper *s, struct sleeper_draft *ret, struct err *e)

@@ -246,6 +246,18 @@ static void removed_and_set_aside_are_gone(void **state)
     assert_int_equal(open_code(&dir, "ses_abc"), ERR_NOT_FOUND);
 }
 
+static void drafts_of_the_dead_are_swept_and_nothing_else(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ses_1.tmp", "ses_1.sleep", "ses_2.bad", "other.tmp.txt"};
+    scoped(scratch_done) struct scratch dir = scratch_new();
+    for (size_t i = 0; i < 4; i++)
+        (void)close(openat(dir.fd, names[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    sleeper_sweep(dir.fd);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(faccessat(dir.fd, names[i], F_OK, 0), i == 0 ? -1 : 0);
+}
+
 static void names_of_files_are_told_from_others(void **state)
 {
     (void)state;
@@ -290,6 +302,7 @@ int main(void)
         cmocka_unit_test(what_a_killed_process_left_is_in_nobodys_way),
         cmocka_unit_test(a_branch_is_another_session_that_reseeds),
         cmocka_unit_test(removed_and_set_aside_are_gone),
+        cmocka_unit_test(drafts_of_the_dead_are_swept_and_nothing_else),
         cmocka_unit_test(names_of_files_are_told_from_others),
         cmocka_unit_test(the_longest_list_of_names_fits),
     };

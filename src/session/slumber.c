@@ -62,10 +62,14 @@ static int make_head(const struct session *s, enum sleeper_kind kind, struct sle
     return copy_names(&ret->lost, kernel_lost(s->kernel), e);
 }
 
-/* Its file is durable: the kernel can go. */
-static void fall_asleep(struct session *s, uint64_t size)
+/* Its file is durable: the kernel can go. In one that could write itself down nothing moves, so nobody
+ * has to wait for its end; in another the code may still be at work on its files. */
+static void fall_asleep(struct session *s, enum sleeper_kind kind, uint64_t size)
 {
-    session_drop_kernel(s);
+    if (kind == SLEEPER_DELTA)
+        kernel_abandon(session_leave_kernel(s));
+    else
+        session_drop_kernel(s);
     pthread_mutex_lock(&s->lock);
     s->generation++;
     s->sleep_bytes = size;
@@ -81,7 +85,7 @@ static int commit(struct session *s, struct sleeper_draft *d, struct sleeper *he
     memcpy(head->body_sha256, report->sha256, sizeof head->body_sha256);
     if (sleeper_commit(d, head, &ret->size, e))
         return -1;
-    fall_asleep(s, ret->size);
+    fall_asleep(s, head->kind, ret->size);
     return 0;
 }
 
