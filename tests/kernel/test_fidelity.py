@@ -70,7 +70,7 @@ CELLS = [
 CHANGING = [
     (r"\+-", "±"),
     (r"0x[0-9a-f]+", "0xADDRESS"),
-    (r"[0-9.]+ (ns|µs|us|ms|s)\b", "TIME"),
+    (r"[0-9.]+(e[+-][0-9]+)? (ns|µs|us|ms|s)\b", "TIME"),
 ]
 
 
