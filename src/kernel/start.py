@@ -36,6 +36,7 @@ def add_builtins():
     site.setquit()
     site.setcopyright()
     site.sethelper()
+    native.input.__module__ = "builtins"  # pickled by this name, where it is found
     builtins.input = native.input
     builtins.__IPYTHON__ = True
 

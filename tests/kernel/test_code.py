@@ -60,6 +60,11 @@ class Results(KernelTest):
         self.assertEqual(self.text("pickle.loads(pickle.dumps(Point())).x"), "3")
         self.assertIn("return 3 * n", self.text("import inspect\ninspect.getsource(triple)"))
 
+    def test_builtins_pickle_by_their_names(self):
+        for name in "input", "print", "len", "open":
+            self.assertEqual(self.text(f"import pickle\npickle.loads(pickle.dumps({name})) is {name}"), "True", name)
+        self.assertEqual(self.text("input.__module__"), "'builtins'")
+
     def test_future_imports_hold_for_later_cells(self):
         with Kernel() as k:
             k.run("from __future__ import annotations")
