@@ -1,6 +1,7 @@
 /* base64.h -- bytes as text, the alphabet of RFC 4648 section 4 with padding.
  *
- * Only encoding: nothing here reads base64 from a stranger.
+ * Reading is strict: no blanks, no other alphabet, right padding, no bits left over, so that one text
+ * stands for one row of bytes.
  */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H
@@ -8,8 +9,12 @@
 #include <stddef.h>
 
 struct buf;
+struct err;
 
 /* Appends `len` bytes as base64. Fails as every append does (buf_check). */
 void base64_add(struct buf *out, const void *bytes, size_t len);
+
+/* Appends what `text` stands for. Fails with ERR_INVALID; then some of it may have been appended. */
+int base64_decode(const char *text, size_t len, struct buf *out, struct err *e);
 
 #endif

@@ -69,6 +69,30 @@ static void what_does_not_fit_fails_the_buf(void **state)
     assert_int_equal(e.code, ERR_LIMIT);
 }
 
+static void what_was_encoded_is_decoded_and_nothing_else_is(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char bytes[256];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)i;
+    for (size_t len = 0; len <= sizeof bytes; len++) {
+        scoped(buf_done) struct buf text = BUF_INIT(1000), back = BUF_INIT(1000);
+        base64_add(&text, bytes, len);
+        assert_int_equal(base64_decode(text.bytes ? text.bytes : "", text.len, &back, &e), 0);
+        assert_int_equal(back.len, len);
+        assert_memory_equal(back.bytes ? back.bytes : "", bytes, len);
+    }
+    static const char *const wrong[] = {
+        "A",    "AA",   "AAA",  "AA=A",  "A===", "====",  "AA==AAAA",
+        "AB==", "AAB=", "AA A", "AA\n=", "AA-_", "AAAA\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        scoped(buf_done) struct buf back = BUF_INIT(1000);
+        assert_int_equal(base64_decode(wrong[i], strlen(wrong[i]), &back, &e), -1);
+        assert_int_equal(e.code, ERR_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +100,7 @@ int main(void)
         cmocka_unit_test(every_byte_value_survives),
         cmocka_unit_test(a_whole_batch_and_one_byte_more_join_without_a_seam),
         cmocka_unit_test(what_does_not_fit_fails_the_buf),
+        cmocka_unit_test(what_was_encoded_is_decoded_and_nothing_else_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,23 +8,29 @@
 
 #include "base/err.h"
 
-int id_make(const char *prefix, char ret[ID_SIZE], struct err *e)
+int id_make_long(const char *prefix, size_t count, char ret[ID_SIZE], struct err *e)
 {
     static const char letters[] = "0123456789abcdefghjkmnpqrstvwxyz";
     size_t len = strlen(prefix);
-    assert(len + ID_RANDOM_LEN < ID_SIZE);
+    assert(len + count < ID_SIZE);
 
-    uint8_t random[ID_RANDOM_LEN];
+    uint8_t random[ID_SIZE];
     ssize_t n;
     do
-        n = getrandom(random, sizeof random, 0);
+        n = getrandom(random, count, 0);
     while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)sizeof random)
+    if (n != (ssize_t)count)
         return err_sys(e, n < 0 ? errno : EIO, "random bytes for an id");
 
     memcpy(ret, prefix, len);
-    for (size_t i = 0; i < ID_RANDOM_LEN; i++)
+    for (size_t i = 0; i < count; i++)
         ret[len + i] = letters[random[i] & 31];
-    ret[len + ID_RANDOM_LEN] = '\0';
+    ret[len + count] = '\0';
+    explicit_bzero(random, sizeof random);
     return 0;
+}
+
+int id_make(const char *prefix, char ret[ID_SIZE], struct err *e)
+{
+    return id_make_long(prefix, ID_RANDOM_LEN, ret, e);
 }

@@ -31,6 +31,18 @@ static void the_longest_prefix_still_makes_an_id_of_64_characters(void **state)
     assert_int_equal(strlen(id), 64);
 }
 
+static void a_secret_is_as_long_as_was_asked(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char id[ID_SIZE];
+    assert_int_equal(id_make_long("cik_", 36, id, &e), 0);
+    assert_int_equal(strlen(id), 40);
+    assert_int_equal(strspn(id + 4, "0123456789abcdefghjkmnpqrstvwxyz"), 36);
+    assert_int_equal(id_make_long("cik_", 60, id, &e), 0);
+    assert_int_equal(strlen(id), 64);
+}
+
 /* 1000 ids of 24 characters: each of the 32 letters is expected 750 times. A letter that is
  * missing, or far from that, means that bits are lost on the way. */
 static void all_letters_are_about_equally_likely_and_no_id_comes_twice(void **state)
@@ -55,6 +67,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_is_its_prefix_and_24_plain_characters),
         cmocka_unit_test(the_longest_prefix_still_makes_an_id_of_64_characters),
+        cmocka_unit_test(a_secret_is_as_long_as_was_asked),
         cmocka_unit_test(all_letters_are_about_equally_likely_and_no_id_comes_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
