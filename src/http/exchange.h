@@ -93,7 +93,8 @@ int http_status(const struct http_exchange *x);     /* of the answer; 0: none ye
 uint64_t http_bytes_out(const struct http_exchange *x);
 
 /* Calls fn(arg) once, on the listener's thread, if the client hangs up before the handler returns;
- * at once if it has already. fn must not block. NULL takes it back: when this returns, fn is not
+ * at once if it has already, then on this thread. fn must not block and must not call this; so this
+ * must not be called under a lock that fn takes. NULL takes it back: when this returns, fn is not
  * running and will not be called. */
 void http_on_hangup(struct http_exchange *x, void (*fn)(void *arg), void *arg);
 

@@ -41,11 +41,11 @@ struct http_address {
 
 struct http_limits {
     unsigned connections_max; /* over it: accepted and answered 503 at once */
-    unsigned per_address_max; /* of one IP address; unix sockets are not counted */
+    unsigned per_address_max; /* of one IP address: 429; unix sockets are not counted */
     unsigned workers_max;     /* over it: 503 with Retry-After */
     uint32_t head_ms;         /* from the first byte of a request to the end of its head */
     uint32_t idle_ms;         /* between two requests */
-    uint32_t progress_ms;     /* a body or an answer that moves no byte for so long is ended */
+    uint32_t progress_ms;     /* a body or an answer that moves less than 1 KiB in it is ended */
     uint32_t heartbeat_ms;    /* a parked event stream that is silent gets a comment */
     uint32_t drain_ms;        /* after the stop: as long as requests may still take */
 };
@@ -70,7 +70,7 @@ struct http_options {
      * the exchange; otherwise the client gets a 500. */
     void (*handle)(void *arg, struct http_exchange *x);
     /* Fills `out` with the body of an answer the server itself has to give (400, 408, 413, 431,
-     * 503 ...), as JSON; NULL: a plain body of its own. */
+     * 503 ...), as JSON; NULL: a plain body of its own. Any thread; must not block. */
     void (*refuse)(void *arg, int status, const char *reason, struct buf *out);
     void *arg;
 };
@@ -81,7 +81,8 @@ int http_server_open(const struct http_options *options, struct http_server **re
 const char *http_server_address(const struct http_server *s, size_t index);
 
 /* Serves until `stop_fd` becomes readable, then stops accepting, closes idle connections, ends
- * parked streams, waits for requests up to drain_ms and returns. */
+ * parked streams, waits for requests up to drain_ms and returns. What still works then is cut off:
+ * its hang-up hook is called, its reads and writes fail. Once only. */
 int http_server_run(struct http_server *s, int stop_fd, struct err *e);
 
 /* Reads certificate and key again; what is open keeps the old one. On failure the old one stays.
@@ -94,6 +95,7 @@ struct http_server_info {
 };
 void http_server_look(struct http_server *s, struct http_server_info *ret); /* any thread */
 
+/* Waits for every handler to return. */
 void http_server_close(struct http_server *s);
 
 #endif
