@@ -1,0 +1,112 @@
+/* db.h -- DATA/meta.db: SQLite with one thread that writes.
+ *
+ * Theory of operation. One thread owns the only connection that writes, and it alone makes
+ * checkpoints: SQLite before 3.51.3 can damage a database when two connections do either at the
+ * same time. Others hand it jobs:
+ *
+ *     db_write(db, job, arg, e)       returns when the job's transaction is durable, or failed
+ *     db_post(db, job, arg, done, e)  returns at once; the transaction is durable within 50 ms
+ *
+ * The thread takes everything that waits, runs it job by job inside one BEGIN IMMEDIATE ... COMMIT,
+ * and then tells all who wait: one fsync for the whole group. Every job has a savepoint of its own,
+ * so a job that fails is undone alone. Jobs run in the order in which they were handed in, so what
+ * was posted before a db_write is durable when that returns.
+ *
+ * Order of durability: a row that names bytes elsewhere (a pack, a sleeping session's file) is
+ * handed in only after those bytes and their directory entry were synced; the answer that names the
+ * row leaves only after db_write returned. What was posted may be lost by a crash in the next 50
+ * ms, and nothing handed in later can survive when something posted earlier did not.
+ *
+ * Failure. A write or fsync that the disk refuses (SQLITE_IOERR, SQLITE_CORRUPT) stops the store:
+ * after a failed fsync nobody knows what is on the disk, so nothing is retried (the kernel drops
+ * the dirty pages and the next fsync succeeds, which is a lie). Every later write fails with
+ * ERR_UNAVAILABLE, and `on_stop` is called once. A full disk is no such error: the group fails with
+ * ERR_NO_SPACE, is undone, and the next one may work again.
+ *
+ * Readers use a pool of read-only connections. Each read is a snapshot and does not wait for the
+ * writer; it sees what is committed.
+ */
+#ifndef STORE_DB_H
+#define STORE_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct db;
+struct db_conn; /* store/sql.h: how a job or a reader talks to it */
+struct err;
+
+enum {
+    DB_READERS_MAX = 8,      /* connections */
+    DB_QUEUE_MAX = 4096,     /* jobs that wait; whoever brings one more waits until there is room */
+    DB_POST_DELAY_MS = 20,   /* how long a posted job waits for company */
+    DB_WAL_SOFT = 16 << 20,  /* checkpoint from here on, as far as readers let us */
+    DB_WAL_HARD = 64 << 20,  /* wait for readers, at most a second */
+    DB_READ_WAIT_MS = 10000, /* for a free connection */
+};
+
+/* A migration takes the schema from version `index` to `index + 1`. Text is never changed once it
+ * was released: add another. */
+struct db_options {
+    const char *dir; /* DATA; exists */
+    const char *const *migrations;
+    size_t migration_count;
+    /* Called on the writer's thread: once, when the store has stopped; and for every posted job
+     * that failed. Must not wait. May be NULL. */
+    void (*on_stop)(void *arg, const char *why);
+    void (*on_lost)(void *arg, const char *why);
+    void *arg;
+    const char *vfs; /* NULL: the system's; tests have one that fails */
+};
+
+/* Opens or makes DATA/meta.db (0600) and brings its schema up to date. Fails with ERR_CONFLICT when
+ * a newer program wrote it, ERR_DAMAGED when it is not a database. Blocks on disk. */
+int db_open(const struct db_options *options, struct db **ret, struct err *e);
+
+/* Runs what is queued, makes a checkpoint and closes. Nobody uses it any more. NULL is fine. */
+void db_close(struct db *db);
+
+/* A job runs on the writer's thread inside a transaction. It returns 0, or -1 with *e set, and then
+ * everything it did is undone. It must not wait for anything. When there was no room for its group
+ * it is run a second time, alone. */
+typedef int db_job(struct db_conn *c, void *arg, struct err *e);
+
+/* Runs `job` and waits until what it did is durable. Fails with what the job failed with,
+ * ERR_NO_SPACE, or ERR_UNAVAILABLE. Blocks on disk. */
+int db_write(struct db *db, db_job *job, void *arg, struct err *e);
+
+/* Hands in a job and goes on. done(arg) is called in every case when it is over, here or on the
+ * writer's thread, to free `arg`; may be NULL. Fails with ERR_UNAVAILABLE or ERR_NO_MEMORY. Blocks
+ * while the queue is full. Of a job that fails only on_lost hears. */
+int db_post(struct db *db, db_job *job, void *arg, void (*done)(void *arg), struct err *e);
+
+/* Waits until everything handed in before is durable; costs nothing when that is so already. Call
+ * it before reading what was just posted. Fails like db_write. */
+int db_settle(struct db *db, struct err *e);
+
+/* A connection for reading, and a snapshot that lasts until db_read_end. Keep it short: the log
+ * cannot shrink meanwhile. Fails with ERR_OVERLOADED when none becomes free in time. */
+int db_read_begin(struct db *db, struct db_conn **ret, struct err *e);
+void db_read_end(struct db_conn *c);
+static inline void db_read_endp(struct db_conn **c)
+{
+    if (*c)
+        db_read_end(*c);
+}
+
+bool db_is_stopped(struct db *db);
+
+struct db_stats {
+    uint64_t commits; /* transactions */
+    uint64_t jobs;    /* that were committed in them */
+    uint64_t failed;  /* that were undone */
+    uint64_t lost;    /* of these, posted ones: nobody was told */
+    uint64_t checkpoints;
+    uint64_t wal_bytes; /* of the log, after the last commit */
+    uint64_t queued;    /* jobs that wait now */
+};
+
+void db_stats(struct db *db, struct db_stats *ret);
+
+#endif

@@ -1,0 +1,23 @@
+#include "store/rows.h"
+
+#include <stdlib.h>
+
+#define ROWS_DONE(type)                       \
+    void type##_done(struct type *r)          \
+    {                                         \
+        free(r->owned);                       \
+        *r = (struct type){0};                \
+    }                                         \
+    void type##s_done(struct type##s *l)      \
+    {                                         \
+        for (size_t i = 0; i < l->count; i++) \
+            type##_done(&l->items[i]);        \
+        free(l->items);                       \
+        *l = (struct type##s){0};             \
+    }
+
+ROWS_DONE(principal_row)
+ROWS_DONE(workspace_row)
+ROWS_DONE(key_row)
+ROWS_DONE(session_row)
+ROWS_DONE(run_row)

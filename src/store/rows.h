@@ -1,0 +1,137 @@
+/* rows.h -- what is kept about principals, workspaces, keys, sessions and runs.
+ *
+ * A row that goes in is borrowed: fill it with what you have. A row that comes out owns its texts
+ * (all in one block, `owned`) until x_row_done; x_rows_done frees a list. Texts that are not there
+ * are NULL, ids that are not there are "". Times are microseconds since 1970, UTC; 0 is never.
+ */
+#ifndef STORE_ROWS_H
+#define STORE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/id.h"
+
+enum principal_kind { PRINCIPAL_HUMAN, PRINCIPAL_AGENT };
+
+struct principal_row {
+    char id[ID_SIZE]; /* prn_... */
+    enum principal_kind kind;
+    const char *name;
+    char parent[ID_SIZE];    /* of a sub-principal: on whose keys it is used */
+    const char *external;    /* and what its parent calls it; unique per parent */
+    char workspace[ID_SIZE]; /* its default one */
+    int64_t created_us;
+    void *owned;
+};
+
+struct workspace_row {
+    char id[ID_SIZE]; /* ws_... */
+    char owner[ID_SIZE];
+    const char *name;
+    int64_t created_us;
+    void *owned;
+};
+
+struct key_limits {    /* 0: none */
+    uint32_t sessions; /* open at the same time */
+    uint32_t runs_per_minute;
+    uint32_t cpu_s_per_day;
+    uint32_t memory_mb; /* of one session */
+};
+
+struct key_row {
+    char id[ID_SIZE]; /* key_... */
+    char principal[ID_SIZE];
+    uint8_t sha256[HASH_LEN]; /* of the secret, which is kept nowhere */
+    const char *name;
+    uint32_t scopes; /* bits of workspace/people.h */
+    struct key_limits limits;
+    int64_t created_us, expires_us, revoked_us, used_us;
+    void *owned;
+};
+
+struct session_row {
+    char id[ID_SIZE]; /* ses_... */
+    char principal[ID_SIZE], workspace[ID_SIZE];
+    char key[ID_SIZE];   /* made with it; "": over the unix socket */
+    const char *name;    /* unique among the principal's open ones */
+    const char *options; /* limits and the like, JSON */
+    const char *tz;
+    uint32_t idle_s, snapshots;
+    int64_t created_us, used_us, closed_us;
+    const char *closed_why; /* "deleted", "expired", ... */
+    void *owned;
+};
+
+enum run_status { RUN_QUEUED, RUN_RUNNING, RUN_DONE }; /* as stored: never renumber */
+
+struct run_row {
+    char id[ID_SIZE]; /* run_... */
+    char session[ID_SIZE], workspace[ID_SIZE], principal[ID_SIZE], key[ID_SIZE];
+    char request[ID_SIZE]; /* req_... */
+    enum run_status status;
+    const char *end, *state; /* "ok", "kept", ...; NULL until it is done */
+    const char *language, *name;
+    const char *hint; /* set when the server ended before the run: over that of the object */
+    const char *code; /* NULL in a brief list */
+    size_t code_len;
+    int64_t created_us, started_us; /* handed in; begun */
+    int64_t duration_us, cpu_us;
+    uint64_t peak_bytes;
+    const char *object; /* the run object without the code, JSON; NULL: none yet, or brief */
+    size_t object_len;
+    void *owned;
+};
+
+struct usage_row {
+    char key[ID_SIZE];
+    int64_t day; /* since 1970 */
+    uint64_t runs, cpu_us;
+};
+
+/* Newest first. The cursor is what the list before gave as `next`. */
+struct page {
+    uint32_t limit;     /* 1 to PAGE_MAX */
+    const char *cursor; /* NULL: from the newest on */
+};
+
+enum { PAGE_MAX = 1000, CURSOR_SIZE = 96 };
+
+#define ROWS(type)      \
+    struct type *items; \
+    size_t count;       \
+    bool has_more;      \
+    char next[CURSOR_SIZE] /* the cursor of what follows; "" when nothing does */
+
+struct principal_rows {
+    ROWS(principal_row);
+};
+struct workspace_rows {
+    ROWS(workspace_row);
+};
+struct key_rows {
+    ROWS(key_row);
+};
+struct session_rows {
+    ROWS(session_row);
+};
+struct run_rows {
+    ROWS(run_row);
+};
+
+void principal_row_done(struct principal_row *r);
+void workspace_row_done(struct workspace_row *r);
+void key_row_done(struct key_row *r);
+void session_row_done(struct session_row *r);
+void run_row_done(struct run_row *r);
+
+void principal_rows_done(struct principal_rows *l);
+void workspace_rows_done(struct workspace_rows *l);
+void key_rows_done(struct key_rows *l);
+void session_rows_done(struct session_rows *l);
+void run_rows_done(struct run_rows *l);
+
+#endif

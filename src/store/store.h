@@ -1,0 +1,38 @@
+/* store.h -- DATA, the directory of one server, and what is in it.
+ *
+ *     DATA/lock      flock-ed by the server that uses it; holds its process id
+ *     DATA/meta.db   SQLite: principals, keys, sessions, runs (store/meta.h); -wal, -shm beside it
+ *
+ * One server at a time: the second gets ERR_CONFLICT. Nobody else opens what is in it.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+struct err;
+struct meta;
+struct store;
+
+struct store_options {
+    const char *dir; /* DATA; made (0700) when it is missing, its parent has to exist */
+    /* Called on a thread of the store; may be NULL; must not wait. Once, when it has stopped after
+     * a disk error and nothing can be written any more (store/db.h): */
+    void (*on_stop)(void *arg, const char *why);
+    /* For every write that failed when nobody was waiting for it any more: */
+    void (*on_lost)(void *arg, const char *why);
+    void *arg;
+};
+
+/* Fails with ERR_CONFLICT when another server has it or a newer one wrote it, ERR_DAMAGED, or what
+ * the disk fails with. Blocks on disk. */
+int store_open(const struct store_options *options, struct store **ret, struct err *e);
+
+/* Writes what is queued, lets go. Nobody uses it any more. NULL is fine. */
+void store_close(struct store *s);
+static inline void store_closep(struct store **s)
+{
+    store_close(*s);
+}
+
+struct meta *store_meta(struct store *s); /* lives as long as the store */
+
+#endif
