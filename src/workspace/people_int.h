@@ -1,0 +1,56 @@
+/* people_int.h -- the inside of people.h. */
+#ifndef WORKSPACE_PEOPLE_INT_H
+#define WORKSPACE_PEOPLE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "workspace/people.h"
+
+enum {
+    KEY_BUCKETS = 16384,
+    /* Bit of key_row.scopes, beside those of enum scope: works only while the configuration names
+     * its secret. Never shown. */
+    KEY_IS_FIXED = 1 << 30,
+};
+
+/* A key that works, or did until it expired. */
+struct known_key {
+    struct known_key *next;
+    struct who who;
+    uint8_t sha256[HASH_LEN];
+    int64_t expires_us;
+    _Atomic int64_t noted_us; /* when its use was last written down */
+    bool is_fixed;
+};
+
+struct people {
+    struct meta *meta;
+    struct who local; /* the admin principal; constant after people_open */
+    char new_secret[ID_SIZE];
+
+    pthread_rwlock_t lock; /* guards all below; nothing blocks under it */
+    struct known_key *buckets[KEY_BUCKETS];
+    uint64_t key_count; /* of those in the buckets, and of those being made */
+};
+
+int secret_hash(struct str secret, uint8_t ret[HASH_LEN], struct err *e);
+
+/* Puts a key into the table, where it works from then on. The place for it was counted before. */
+int known_add(struct people *p, const struct key_row *row, const char *workspace, struct err *e);
+void known_remove(struct people *p, const char *id);
+
+/* A place for one more key: ERR_LIMIT when there is none. */
+int known_reserve(struct people *p, int64_t now_us, struct err *e);
+void known_unreserve(struct people *p);
+
+bool known_is_fixed(struct people *p, const char *id);
+
+/* Writes a principal and its default workspace. `row` needs kind, name and created; the rest is
+ * filled in. */
+int principal_make(struct people *p, struct principal_row *row, uint64_t max, struct err *e);
+
+/* 1 to PEOPLE_NAME_MAX bytes of UTF-8 without control characters. */
+int check_text(const char *what, struct str text, struct err *e);
+
+#endif
