@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 
+import _cicada_hooks as hooks
 from _cicada_cell import namespace
 from _cicada_start import native
 
@@ -167,6 +168,8 @@ def enter(pairs):
     for pair in pairs:
         name, _, value = pair.partition("=")
         os.environ[name] = value
+        if name == "TZ":
+            hooks.own_import("time").tzset()
         if value.isdecimal():
             set_threads(name, int(value))
     try:

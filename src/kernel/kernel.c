@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "kernel/bake.h"
 #include "kernel/control.h"
+#include "kernel/language.h"
 #include "kernel/python.h"
 #include "kernel/requests.h"
 #include "kernel/rest.h"
@@ -44,7 +45,10 @@ static void handle(struct kernel *k, struct request *request)
     switch (request->frame.kind) {
     case FRAME_RUN:
         k->is_newborn = false;
-        shell_run(&k->shell, &request->frame);
+        if (language_of(&request->frame) == LANGUAGE_PYTHON)
+            shell_run(&k->shell, &request->frame);
+        else
+            language_run(&request->frame);
         break;
     case FRAME_ASK: shell_ask(&k->shell, &request->frame); break;
     case FRAME_ENTER: request_enter(k, &request->frame); break;

@@ -2,10 +2,13 @@
 
 IPython     display() and get_ipython() lead to the kernel
 matplotlib  figures become displays; text falls back to fonts for CJK and symbols
+numpy       its numbers are shown as quickly as Python's own
 psutil      does without /proc/stat, which no sandbox shows: joblib's workers need it
 """
 import _cicada_hooks as hooks
 import _cicada_proxy as proxy
+
+plain = set()  # types of values that are shown by their repr alone; shell.py's
 
 
 def _getipython(module):
@@ -30,6 +33,11 @@ def _agg(module):
         hooks.own_import("_cicada_figures").show()
 
     module.show = show
+
+
+def _numpy(module):
+    """What a sum or a mean of a table is."""
+    plain.update((module.int64, module.float64, module.bool_))
 
 
 def _psutil_before(module):
@@ -57,4 +65,5 @@ hooks.after["matplotlib.backends.backend_agg"] = _agg
 hooks.before["matplotlib.font_manager"] = lambda module: fonts().list_short()
 hooks.after["matplotlib.font_manager"] = lambda module: fonts().extend(module)
 hooks.after["matplotlib._mathtext"] = lambda module: fonts().extend_math(module)
+hooks.after["numpy"] = _numpy
 hooks.before["psutil._pslinux"] = _psutil_before

@@ -82,7 +82,8 @@ def part():
     global kept
     before, kept = kept, None
     lost = []
-    files.separate(before.files, lost)
+    if before is not None:  # there was nothing but memory: plain.h
+        files.separate(before.files, lost)
     know_thread()
     return lost
 

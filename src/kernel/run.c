@@ -2,12 +2,16 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "kernel/control.h"
 #include "kernel/python.h"
 #include "kernel/signals.h"
 #include "kernel/tell.h"
+
+enum { BRIEF_MAX = 32 << 10 }; /* bytes of a message that is told without Python's help */
 
 int shell_init(struct shell *s, PyObject *module, struct err *e)
 {
@@ -133,8 +137,43 @@ static PyObject *caught(void)
     return value;
 }
 
+/* The text of an exception of Python's own, made of nothing but texts and numbers; NULL for others: asking
+ * those runs code of the session. New reference. */
+static PyObject *own_message(PyObject *failure)
+{
+    PyObject *args = ((PyBaseExceptionObject *)failure)->args;
+    if ((Py_TYPE(failure)->tp_flags & Py_TPFLAGS_HEAPTYPE) || !args || !PyTuple_CheckExact(args))
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *arg = PyTuple_GET_ITEM(args, i);
+        if (!PyUnicode_CheckExact(arg) && !PyLong_CheckExact(arg) && arg != Py_None)
+            return NULL;
+    }
+    PyObject *text = PyObject_Str(failure);
+    PyErr_Clear();
+    return text;
+}
+
+/* What can be said without Python's help, which is gone when there are no descriptors to import with, or
+ * when the code took its modules apart. */
+static void report_briefly(PyObject *failure)
+{
+    scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD);
+    size_t mark = frame_begin(&out, FRAME_ERROR);
+    const char *name = Py_TYPE(failure)->tp_name;
+    PyObject *message = own_message(failure);
+    Py_ssize_t len = 0;
+    const char *text = message ? PyUnicode_AsUTF8AndSize(message, &len) : NULL;
+    PyErr_Clear();
+    field_put(&out, FIELD_NAME, name, strlen(name));
+    if (text)
+        field_put(&out, FIELD_MESSAGE, text, len < BRIEF_MAX ? (size_t)len : BRIEF_MAX);
+    tell_frame(&out, FRAME_ERROR, mark);
+    Py_XDECREF(message);
+}
+
 /* Describing an exception runs code of the session (__str__), which may fail or be interrupted.
- * Then it is described without; and if even that fails, in one word. */
+ * Then it is described without; and if even that fails, briefly. */
 static void report(const struct shell *s, PyObject *failure)
 {
     if (is_done(PyObject_CallFunctionObjArgs(s->fail, failure, Py_False, NULL)))
@@ -143,7 +182,7 @@ static void report(const struct shell *s, PyObject *failure)
     sigset_t before = signals_hold();
     if (!is_done(PyObject_CallFunctionObjArgs(s->fail, failure, Py_True, NULL))) {
         PyErr_Clear();
-        tell_text(FRAME_ERROR, FIELD_NAME, Py_TYPE(failure)->tp_name);
+        report_briefly(failure);
     }
     signals_let(before);
 }

@@ -8,7 +8,7 @@ import os
 import sys
 
 import _cicada_hooks as hooks
-import _cicada_libraries  # noqa: F401 -- registers its hooks
+import _cicada_libraries as libraries
 import _cicada_parse as parse
 import _cicada_proxy as proxy
 import _cicada_world as world
@@ -17,7 +17,8 @@ from _cicada_start import native
 
 COROUTINE = 0x80
 OUTPUTS_MAX = 1000  # values kept in Out
-PLAIN = frozenset((int, float, bool, complex, bytes, str))
+PLAIN = {int, float, bool, complex, bytes, str}  # and later
+libraries.plain = PLAIN
 PLAIN_MAX = 1 << 16
 TEXT = (native.FIELD_MIME, b"text/plain"), (native.FIELD_FORM, bytes((native.FORM_TEXT,)))
 

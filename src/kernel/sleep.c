@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "kernel/birth.h"
 #include "kernel/control.h"
+#include "kernel/plain.h"
 #include "kernel/python.h"
 #include "kernel/requests.h"
 #include "kernel/rest.h"
@@ -177,8 +178,9 @@ static void live_as_copy(int fd)
     greet_and_release(resume("part"));
 }
 
-/* True in the copy, which has nothing left to do here. */
-static bool split(int fd)
+/* True in the copy, which has nothing left to do here. A plain process was not told to settle, so it
+ * need not be told to go on. */
+static bool split(int fd, bool is_plain)
 {
     int came = rest_copy();
     int why = errno;
@@ -186,11 +188,12 @@ static bool split(int fd)
         live_as_copy(fd);
         return true;
     }
-    Py_XDECREF(resume("go_on"));
     if (came == 0)
         tell(FRAME_SLEPT);
     else
         refuse(strerror(why));
+    if (!is_plain)
+        Py_XDECREF(resume("go_on"));
     return false;
 }
 
@@ -198,13 +201,13 @@ void sleep_copy(struct request *request)
 {
     signals_drop_stale();
     sigset_t before = signals_hold();
-    bool is_copy = false;
+    bool is_copy = false, is_plain = false;
     if (request->fd < 0)
         refuse("there is no socket for the copy");
     else if (!rest_is_image())
         refuse("this session was not started from an image and cannot be copied");
-    else if (settle("copy", request->fd))
-        is_copy = split(request->fd);
+    else if ((is_plain = plain_is(request->fd)) || settle("copy", request->fd))
+        is_copy = split(request->fd, is_plain);
     if (request->fd >= 0 && !is_copy)
         (void)close(request->fd);
     signals_let(before);

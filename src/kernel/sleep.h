@@ -5,7 +5,7 @@
  *     ...       elsewhere, later, rest_sleep returns once more
  *               sleep_begin, then wake (rest.py: files, directory, /tmp) -> HELLO
  *
- *     COPY      settle; rest_copy                -> SLEPT
+ *     COPY      settle, unless there is nothing but memory (plain.h); rest_copy  -> SLEPT
  *               in the copy: its own socket in place of the other's, its files not shared -> HELLO
  *
  * When rest.py finds a reason not to, REFUSED names it and nothing has changed.

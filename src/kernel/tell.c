@@ -5,8 +5,7 @@
 #include "base/scope.h"
 #include "kernel/control.h"
 
-/* What does not fit into a frame is left out of it. */
-static void send_frame(struct buf *out, enum frame_kind kind, size_t mark)
+void tell_frame(struct buf *out, enum frame_kind kind, size_t mark)
 {
     if (out->failed) {
         buf_done(out);
@@ -22,7 +21,7 @@ static void send_frame(struct buf *out, enum frame_kind kind, size_t mark)
 void tell(enum frame_kind kind)
 {
     scoped(buf_done) struct buf out = BUF_INIT(FRAME_HEAD);
-    send_frame(&out, kind, frame_begin(&out, kind));
+    tell_frame(&out, kind, frame_begin(&out, kind));
 }
 
 void tell_text(enum frame_kind kind, enum field_tag tag, const char *text)
@@ -30,7 +29,7 @@ void tell_text(enum frame_kind kind, enum field_tag tag, const char *text)
     scoped(buf_done) struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX + FRAME_HEAD);
     size_t mark = frame_begin(&out, kind);
     field_put(&out, tag, text, strlen(text));
-    send_frame(&out, kind, mark);
+    tell_frame(&out, kind, mark);
 }
 
 void tell_all(enum frame_kind kind, const char *version, enum field_tag tag, PyObject *texts)
@@ -46,5 +45,5 @@ void tell_all(enum frame_kind kind, const char *version, enum field_tag tag, PyO
             field_put(&out, tag, text, strlen(text));
         PyErr_Clear();
     }
-    send_frame(&out, kind, mark);
+    tell_frame(&out, kind, mark);
 }

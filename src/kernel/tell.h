@@ -9,6 +9,9 @@
 /* A frame without fields. */
 void tell(enum frame_kind kind);
 
+/* A frame that was begun at `mark` and is sent as it is; without its fields where they did not fit. */
+void tell_frame(struct buf *out, enum frame_kind kind, size_t mark);
+
 /* A frame with one field of text. */
 void tell_text(enum frame_kind kind, enum field_tag tag, const char *text);
 

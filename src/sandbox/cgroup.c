@@ -160,6 +160,36 @@ int cgroup_usage(struct cgroup *g, struct cgroup_usage *ret, struct err *e)
     return 0;
 }
 
+/* The counter in the first hierarchy that has it, or -1. */
+static int open_counter(const struct cgroup *g, size_t which)
+{
+    for (unsigned i = 0; i < g->count; i++) {
+        const struct member *m = &g->members[i];
+        const struct cgroup_counter *counter = &m->in->ops->counters[which];
+        if (counter->controllers && !(m->in->controllers & counter->controllers))
+            continue;
+        int fd = openat(m->dir_fd, counter->file, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+            return fd;
+    }
+    return -1;
+}
+
+int cgroup_open_counters(const struct cgroup *g, int ret_fds[CGROUP_COUNTERS])
+{
+    int fds[CGROUP_COUNTERS];
+    for (size_t i = 0; i < CGROUP_COUNTERS; i++) {
+        fds[i] = open_counter(g, i);
+        if (fds[i] >= 0)
+            continue;
+        while (i-- > 0)
+            (void)close(fds[i]);
+        return -1;
+    }
+    memcpy(ret_fds, fds, sizeof fds);
+    return 0;
+}
+
 void cgroup_kill(struct cgroup *g)
 {
     for (unsigned i = 0; i < g->count; i++) {

@@ -82,6 +82,14 @@ int cgroup_set_pids(struct cgroup *g, uint32_t pids);
 
 int cgroup_usage(struct cgroup *g, struct cgroup_usage *ret, struct err *e);
 
+/* The files that count CPU time, memory now and the most memory so far. */
+enum { CGROUP_COUNTS_CPU, CGROUP_COUNTS_MEMORY, CGROUP_COUNTS_PEAK, CGROUP_COUNTERS };
+
+/* Opens them for reading: all, or -1 when one is not counted here. The caller owns them. Through them
+ * nothing can be changed; when the group is removed they cannot be read any more (ENODEV), and they do
+ * not keep it from being removed. */
+int cgroup_open_counters(const struct cgroup *g, int ret_fds[CGROUP_COUNTERS]);
+
 /* Kills every process in it and lets no new one begin. Lifts the CPU quota first: a throttled group
  * dies slowly. Does not wait for them to be gone. */
 void cgroup_kill(struct cgroup *g);

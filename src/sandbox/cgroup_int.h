@@ -21,6 +21,11 @@ enum { HIERARCHIES_MAX = 5, CGROUP_NAME_SIZE = 80 };
 
 struct hierarchy;
 
+struct cgroup_counter {
+    const char *file;
+    unsigned controllers; /* one of which the hierarchy must have; 0: it is in every one */
+};
+
 /* What the versions do differently. Functions that return int return 0 or the errno. */
 struct cgroup_ops {
     int version;
@@ -34,6 +39,7 @@ struct cgroup_ops {
      * ask again in a moment. Then event_fd is an eventfd. */
     bool (*is_oom)(int event_fd, int counter_fd, bool *ret_is_settling);
     void (*usage)(int dir_fd, unsigned controllers, struct cgroup_usage *ret);
+    struct cgroup_counter counters[CGROUP_COUNTERS];
     void (*unthrottle)(int dir_fd);
     bool (*kill_all)(int dir_fd); /* false: there is no such thing, kill one by one */
     void (*wait_for_exit)(int dir_fd, int wait_ms);

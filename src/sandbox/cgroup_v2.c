@@ -264,6 +264,9 @@ const struct cgroup_ops cgroup_v2 = {.version = 2,
                                      .watch = watch,
                                      .is_oom = is_oom,
                                      .usage = usage,
+                                     .counters = {{"cpu.stat", 0},
+                                                  {"memory.current", CGROUP_MEMORY},
+                                                  {"memory.peak", CGROUP_MEMORY}}, /* 5.19 */
                                      .unthrottle = unthrottle,
                                      .kill_all = kill_all,
                                      .wait_for_exit = wait_for_exit};

@@ -304,21 +304,28 @@ static int clone_mount(int data_fd, const char *path, struct err *e)
     return mount_fd;
 }
 
-int root_data(const struct root *r, int data_fd, int idmap_fd, int *ret, struct err *e)
+/* A mount of the directory that is nowhere yet; negative on failure. */
+static int clone_from_host(const struct root *r, int dir_fd, struct err *e)
 {
     char link[32], path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", data_fd);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dir_fd);
     ssize_t n = readlink(link, path, sizeof path - 1);
     if (n < 0)
-        return err_sys(e, errno, "name the data directory");
+        return err_sys(e, errno, "name a directory");
     path[n] = '\0';
 
     if (setns(r->host_ns, CLONE_NEWNS))
         return err_sys(e, errno, "enter the host's mount namespace");
-    scoped(fd_closep) int fd = clone_mount(data_fd, path, e);
+    int fd = clone_mount(dir_fd, path, e);
     /* Without the template around us nothing below would be safe: there is no going on. */
     if (setns(r->template_ns, CLONE_NEWNS) || chdir("/"))
         _exit(111);
+    return fd;
+}
+
+int root_data(const struct root *r, int data_fd, int idmap_fd, int *ret, struct err *e)
+{
+    scoped(fd_closep) int fd = clone_from_host(r, data_fd, e);
     if (fd < 0)
         return -1;
     if (set_attr(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, idmap_fd, 0)) {
@@ -326,6 +333,17 @@ int root_data(const struct root *r, int data_fd, int idmap_fd, int *ret, struct 
             return err_set(e, ERR_UNAVAILABLE, "this file system cannot map ids");
         return err_sys(e, errno, "restrict the data directory's mount");
     }
+    *ret = take_fd(&fd);
+    return 0;
+}
+
+int root_libraries(const struct root *r, int dir_fd, int *ret, struct err *e)
+{
+    scoped(fd_closep) int fd = clone_from_host(r, dir_fd, e);
+    if (fd < 0)
+        return -1;
+    if (set_attr(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, -1, 0))
+        return err_sys(e, errno, "restrict the libraries' mount");
     *ret = take_fd(&fd);
     return 0;
 }
@@ -409,6 +427,11 @@ fail:;
 int root_attach(int data_mount)
 {
     return sys_move_mount(data_mount, ROOT_DATA) ? errno : 0;
+}
+
+int root_cover(int mount_fd, const char *path)
+{
+    return sys_move_mount(mount_fd, path) ? errno : 0;
 }
 
 int root_enter(uint64_t tmp_bytes, const char **ret_step)

@@ -15,7 +15,8 @@
  *
  * The template has no way back to the host's tree. A data directory therefore arrives as a
  * descriptor, and root_data makes a detached mount of it from inside the host's namespace, which
- * the spawner keeps a descriptor of.
+ * the spawner keeps a descriptor of. The same goes for libraries that one session sees instead of the
+ * host's (root_libraries, root_cover).
  */
 #ifndef SANDBOX_ROOT_H
 #define SANDBOX_ROOT_H
@@ -48,6 +49,9 @@ void root_done(struct root *r);
  * that. The caller closes *ret. */
 int root_data(const struct root *r, int data_fd, int idmap_fd, int *ret, struct err *e);
 
+/* The same of a directory with libraries: read-only, and nobody's ids are mapped. */
+int root_libraries(const struct root *r, int dir_fd, int *ret, struct err *e);
+
 /* In pid 1 of a session: lays /proc, /tmp and /dev/shm over the template. Returns 0 or the errno,
  * and *ret_step names what failed. Async-signal-safe. */
 int root_enter(uint64_t tmp_bytes, const char **ret_step);
@@ -55,6 +59,10 @@ int root_enter(uint64_t tmp_bytes, const char **ret_step);
 /* In pid 1: lays /mnt/data over it; also when the session runs already. Returns 0 or the errno.
  * Async-signal-safe: one system call. */
 int root_attach(int data_mount);
+
+/* In pid 1: lays such a mount over a directory that is there. Returns 0 or the errno.
+ * Async-signal-safe: one system call. */
+int root_cover(int mount_fd, const char *path);
 
 /* A user namespace in which on-disk id `disk_id` is `host_id`, for root_data. The caller closes it. */
 int root_idmap(uid_t disk_uid, gid_t disk_gid, uid_t host_uid, gid_t host_gid, int *ret,

@@ -86,7 +86,7 @@ int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_
                 struct err *e)
 {
     const struct jail_spec spec = {.start = JAIL_BAKE, .has_data = true, .limits = bake_limits()};
-    const struct kernel_origin origin = {.image_fd = image_fd, .delta_fd = -1};
+    const struct kernel_origin origin = {.image_fd = image_fd, .delta_fd = -1, .libraries_fd = -1};
     struct baking b = {.sink = sink};
     const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = &b};
     int64_t deadline_us = clock_us() + (int64_t)BAKE_TIMEOUT_MS * 1000;
@@ -130,7 +130,7 @@ static int adopt(struct images *s, int fd, struct image *image, struct err *e)
     if (image_read(image, &deps, &len, e) || hash_image(image, e))
         return err_wrap(e, "what the kernel wrote");
     /* Is the list of its files readable, and are they the same ones still? */
-    if (deps_check(deps, len, &image->changed, e))
+    if (deps_check(deps, len, &image->changed, &image->is_changed_elsewhere, e))
         return -1;
     if (image->changed.count > 0)
         return err_set(e, ERR_CONFLICT, "libraries changed while the image was made; try again");
@@ -186,13 +186,11 @@ int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
         return err_set(e, ERR_UNAVAILABLE,
                        "this host cannot use images: %s; `cicada doctor` says more",
                        why ? strerror(why) : "the sandbox is weaker than full");
-    scoped(fd_closep) int lock = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Whoever holds it needs BAKE_TIMEOUT_MS at most, or copies libraries, and loses it when it
+     * dies. */
+    scoped(fd_closep) int lock = images_lock(s, LOCK_EX, e);
     if (lock < 0)
-        return err_sys(e, errno, "open the directory for images");
-    /* Whoever holds it needs BAKE_TIMEOUT_MS at most, and loses it when it dies. */
-    while (flock(lock, LOCK_EX))
-        if (errno != EINTR)
-            return err_sys(e, errno, "lock the directory for images");
+        return -1;
     if (is_made(s, way, begun_wall_us, ret))
         return 0;
     return make(s, spawner, sink, ret, e);

@@ -65,11 +65,13 @@ int kernel_open(struct spawner *s, const struct jail_spec *spec, int data_fd,
                          .stream = {-1, -1},
                          .wake = -1,
                          .out_fd = -1,
+                         .counters = COUNTERS_NONE,
                          .is_baked = spec->start == JAIL_IMAGE,
                          .next_state = spec->has_delta ? STATE_WOKEN : STATE_FRESH,
                          .in = FRAME_READER_INIT,
                          .out = BUF_INIT((size_t)CODE_MAX + STDIN_MAX + (1 << 20))};
-    struct far_ends far = {{-1, -1, -1, -1, data_fd, origin->image_fd, origin->delta_fd}};
+    struct far_ends far = {
+        {-1, -1, -1, -1, data_fd, origin->image_fd, origin->delta_fd, origin->libraries_fd}};
     int failed = make_ends(k, &far, e) || spawner_jail(s, spec, far.fds, e);
     /* Or the kernel's death would not close them, and kernel_free would wait for a jail nobody
      * has. */
@@ -113,11 +115,13 @@ static int starting_frame(void *arg, const struct frame *frame, struct err *e)
     return names_from_frame(&s->k->lost, frame, FIELD_LOST, e);
 }
 
-/* A delta that ends its process by itself will do so every time. */
+/* A delta that ends its process by itself, or does not fit into its memory, will do so every time. */
 static int died(const struct kernel *k, const char *words, struct err *e)
 {
-    bool is_own = k->end.cause == JAIL_EXITED || k->end.cause == JAIL_SIGNALLED;
     bool is_woken = k->next_state == STATE_WOKEN;
+    if (is_woken && k->end.cause == JAIL_OVER_MEMORY)
+        return err_set(e, ERR_DAMAGED, "waking took more than its memory limit");
+    bool is_own = k->end.cause == JAIL_EXITED || k->end.cause == JAIL_SIGNALLED;
     return err_set(e, is_own && is_woken ? ERR_DAMAGED : ERR_UNAVAILABLE,
                    "the interpreter died while %s%s%s", is_woken ? "waking" : "starting",
                    *words ? ": " : "", words);
@@ -179,14 +183,23 @@ static int settle(struct kernel *k, const struct jail_spec *spec, struct err *e)
     return 0;
 }
 
+/* What its start and its warming up took is nobody's run. */
+static void count_from_here(struct kernel *k)
+{
+    if (counters_read(&k->counters, &k->used) == 0)
+        k->cpu_before_us = k->used.cpu_us;
+}
+
 int kernel_start(struct spawner *s, const struct limits *limits, int data_fd,
                  const struct kernel_origin *origin, struct kernel **ret, struct err *e)
 {
     const struct jail_spec spec = {.start = origin->image_fd >= 0 ? JAIL_IMAGE : JAIL_COLD,
                                    .has_data = data_fd >= 0,
                                    .has_delta = origin->delta_fd >= 0,
+                                   .has_libraries = origin->libraries_fd >= 0,
                                    .limits = *limits};
     assert(!spec.has_delta || (spec.start == JAIL_IMAGE && spec.has_data));
+    assert(!spec.has_libraries || spec.has_delta);
     struct kernel *k;
     if (kernel_open(s, &spec, data_fd, origin, &k, e))
         return -1;
@@ -194,21 +207,31 @@ int kernel_start(struct spawner *s, const struct limits *limits, int data_fd,
         kernel_free(k);
         return -1;
     }
+    count_from_here(k);
     *ret = k;
     return 0;
 }
 
+/* While the spawner mounts the directory we look into it: no code can before ENTER. */
+static int attach(struct kernel *k, int data_fd, struct err *e)
+{
+    const struct jail_request request = {.kind = JAIL_ATTACH};
+    if (kernel_wish(k, &request, data_fd, e) || snapshot_take(data_fd, &k->files, e) ||
+        kernel_await(k, JAIL_ATTACHED, e))
+        return -1;
+    return send_enter(k, e);
+}
+
 int kernel_attach(struct kernel *k, int data_fd, struct err *e)
 {
-    const struct jail_request attach = {.kind = JAIL_ATTACH};
     if (!kernel_is_alive(k) || k->state != KERNEL_PARKED)
         return err_set(e, ERR_CONFLICT, "the kernel is not parked");
     k->data_fd = data_fd;
-    if (snapshot_take(data_fd, &k->files, e) ||
-        kernel_demand(k, &attach, data_fd, JAIL_ATTACHED, e) || send_enter(k, e)) {
+    if (attach(k, data_fd, e)) {
         kernel_kill(k, &pump_discard);
         return err_wrap(e, "attach a data directory");
     }
+    count_from_here(k);
     kernel_enter(k, KERNEL_IDLE);
     return 0;
 }

@@ -19,10 +19,12 @@ struct images;
 struct current_image {
     int fd; /* -1: there is none */
     char id[HASH_HEX_SIZE];
-    bool is_old; /* files it was made of have changed since */
+    bool is_old;               /* files it was made of have changed since, */
+    bool is_changed_elsewhere; /* also outside the directories Python imports from */
+    int libraries_fd; /* of an old one: those directories as they were (images.h); -1: not kept */
 };
 
-#define CURRENT_IMAGE_NONE ((struct current_image){.fd = -1})
+#define CURRENT_IMAGE_NONE ((struct current_image){.fd = -1, .libraries_fd = -1})
 
 void current_image_done(struct current_image *i);
 
@@ -41,7 +43,10 @@ bool current_is(struct current *c, const char *id);
 int current_take(struct current *c, struct current_image *ret, struct err *e);
 
 /* The image of that id, which is mostly the current one; otherwise from the store, like
- * images_open_id, and then it blocks on disk. */
+ * images_open_id, and then it blocks on disk. So it does when nobody has looked for CURRENT_SURE_US
+ * whether the current one still is: a session that wakes right after an upgrade shall not take new
+ * libraries for its own. One that is held is good as long as it is not found damaged. */
+enum { CURRENT_SURE_US = 2000000 };
 int current_take_id(struct current *c, const char *id, struct current_image *ret, struct err *e);
 
 #endif

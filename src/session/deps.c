@@ -1,12 +1,12 @@
 #include "session/deps.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
 #include "session/names.h"
+#include "wire/jail.h"
 
 /* Digits up to `stop`, which is passed over. False if there is none, or the number is too large. */
 static bool read_number(const char **at, const char *end, char stop, uint64_t *ret)
@@ -63,13 +63,36 @@ static bool is_same(const struct dep *d)
            size == d->size;
 }
 
-int deps_check(const char *text, size_t len, struct names *changed, struct err *e)
+static bool is_imported_from(const struct dep *d)
+{
+    for (size_t i = 0; i < JAIL_LIBRARIES; i++) {
+        const char *path = jail_libraries[i].path;
+        size_t len = strlen(path);
+        if (d->path_len >= len && memcmp(d->path, path, len) == 0 &&
+            (d->path_len == len || d->path[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+int deps_check(const char *text, size_t len, struct names *changed, bool *ret_elsewhere,
+               struct err *e)
 {
     const char *at = text, *end = text + len;
+    bool is_elsewhere = false;
     struct dep d;
     int got;
-    while ((got = dep_next(&at, end, &d, e)) == 1 && changed->count < DEPS_NAMED_MAX)
-        if (!is_same(&d) && names_add(changed, d.path, d.path_len, e))
+    while ((got = dep_next(&at, end, &d, e)) == 1) {
+        if (is_same(&d))
+            continue;
+        is_elsewhere |= !is_imported_from(&d);
+        if (changed->count >= DEPS_NAMED_MAX)
+            changed->more++;
+        else if (names_add(changed, d.path, d.path_len, e))
             return -1;
-    return got < 0 ? -1 : 0;
+    }
+    if (got < 0)
+        return -1;
+    *ret_elsewhere = is_elsewhere;
+    return 0;
 }

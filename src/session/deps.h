@@ -8,6 +8,7 @@
 #ifndef SESSION_DEPS_H
 #define SESSION_DEPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,8 +34,10 @@ struct dep {
 /* The line at *at, and *at moves behind it. 1, 0 at the end of the text, -1 with ERR_DAMAGED. */
 int dep_next(const char **at, const char *end, struct dep *ret, struct err *e);
 
-/* Looks at them all; those that changed or are gone are added to `changed`. Fails with ERR_DAMAGED
- * or ERR_NO_MEMORY. Blocks on disk. */
-int deps_check(const char *text, size_t len, struct names *changed, struct err *e);
+/* Looks at them all; those that changed or are gone are added to `changed`, DEPS_NAMED_MAX by name.
+ * *ret_elsewhere says whether one of them is outside the directories that Python imports from
+ * (jail_libraries). Fails with ERR_DAMAGED or ERR_NO_MEMORY. Blocks on disk. */
+int deps_check(const char *text, size_t len, struct names *changed, bool *ret_elsewhere,
+               struct err *e);
 
 #endif

@@ -189,14 +189,29 @@ static int on_frame(void *arg, const struct frame *frame, struct err *e)
     }
 }
 
+/* Node takes the host's memory for its own. Told what it has, it collects its garbage in time, and who
+ * needs more than half of it ends alone, not with the session. A variable of the run comes later and
+ * counts instead. */
+static void put_heap_limit(struct kernel *k)
+{
+    char pair[64];
+    int len = snprintf(pair, sizeof pair, "NODE_OPTIONS=--max-old-space-size=%llu",
+                       (unsigned long long)(k->limits.memory_bytes / 2 / MIB));
+    field_put(&k->out, FIELD_ENV, pair, (size_t)len);
+}
+
 static int send_run(struct kernel *k, const struct run_spec *spec, struct err *e)
 {
     size_t mark = frame_begin(&k->out, FRAME_RUN);
     field_put(&k->out, FIELD_CODE, spec->code, spec->code_len);
     if (spec->name)
         field_put(&k->out, FIELD_NAME, spec->name, strlen(spec->name));
+    if (spec->language != LANGUAGE_PYTHON)
+        field_put_u32(&k->out, FIELD_LANGUAGE, spec->language);
     if (spec->stdin_text)
         field_put(&k->out, FIELD_STDIN, spec->stdin_text, spec->stdin_len);
+    if (spec->language == LANGUAGE_JAVASCRIPT)
+        put_heap_limit(k);
     for (const char *const *env = spec->env; env && *env; env++)
         field_put(&k->out, FIELD_ENV, *env, strlen(*env));
     frame_end(&k->out, mark);
@@ -259,76 +274,105 @@ static void follow(struct exec *x)
         on_jail_end(x);
 }
 
-/* Asked while the files are looked at; the answer is usually there when we need it. */
+static bool has_counters(const struct kernel *k)
+{
+    return k->counters.fds[0] >= 0;
+}
+
+static void ask_usage(struct kernel *k)
+{
+    k->has_usage = false;
+    kernel_request(k, JAIL_USAGE);
+}
+
+/* The spawner may be about to end a jail that came so close to its memory limit: what was killed there
+ * need not have been the kernel. Its answer then comes after the end. */
+static bool is_near_limit(const struct kernel *k)
+{
+    return k->used.memory_peak > k->limits.memory_bytes / 8 * 7;
+}
+
+/* What the jail has used so far, in k->used. */
 static void measure(struct exec *x)
 {
     const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = x};
     struct kernel *k = x->k;
     struct err ignored = {0};
     int64_t deadline_us = clock_us() + 1000000;
+    if (has_counters(k)) {
+        k->has_usage = counters_read(&k->counters, &k->used) == 0 && !is_near_limit(k);
+        if (k->has_usage)
+            kernel_listen(k);
+        else
+            ask_usage(k);
+    }
     while (!k->has_usage && k->handle >= 0 && clock_us() < deadline_us)
         if (pump(k, deadline_us, &user, &ignored))
             break; /* only numbers are missing then */
-    x->run->cpu_us = k->used.cpu_us > k->cpu_before_us ? k->used.cpu_us - k->cpu_before_us : 0;
-    x->run->memory_peak = k->used.memory_peak;
-    x->run->disk_bytes = k->used.disk_bytes;
-    x->run->disk_files = k->used.disk_files;
-    k->cpu_before_us = k->used.cpu_us;
 }
 
 static void collect(struct exec *x)
 {
     struct kernel *k = x->k;
     struct err e = {0};
-    if (k->state != KERNEL_DEAD) {
-        k->has_usage = false;
-        kernel_request(k, JAIL_USAGE);
-    }
+    if (k->state != KERNEL_DEAD && !has_counters(k))
+        ask_usage(k); /* the answer is usually there when the files have been looked at */
     if (capture_next(k->data_fd, &k->files, &x->run->files, &e))
         snprintf(x->run->hint, sizeof x->run->hint, "The files of this run could not be listed.");
-    measure(x);
-    if (k->end.kind)
-        kernel_enter(k, KERNEL_DEAD); /* meanwhile */
+    if (k->state != KERNEL_DEAD)
+        measure(x);
+    x->run->cpu_us = k->used.cpu_us > k->cpu_before_us ? k->used.cpu_us - k->cpu_before_us : 0;
+    x->run->memory_peak = k->used.memory_peak;
+    x->run->disk_bytes = k->used.disk_bytes;
+    x->run->disk_files = k->used.disk_files;
+    k->cpu_before_us = k->used.cpu_us;
+    if (!k->end.kind)
+        return;
+    /* Meanwhile. What went over the limit may have been a child, of whose death the code heard before the
+     * spawner ended the jail for it. */
+    if (k->state != KERNEL_DEAD && k->end.cause == JAIL_OVER_MEMORY && x->interrupts == 0)
+        x->run->end = END_MEMORY;
+    kernel_enter(k, KERNEL_DEAD);
 }
 
-/* What to do next, in words a model can act on. */
-static void advise(struct run *run)
+/* Why it ended so and what to do about it, in words a model can act on; NULL if there is nothing to say. */
+static const char *reason(const struct run *run)
 {
-    const char *hint = NULL;
-    if (*run->hint)
-        return;
+    bool is_lost = run->state == STATE_LOST;
     switch (run->end) {
     case END_TIMEOUT:
-        hint =
-            "The code ran longer than its time limit. Do less at once, make it faster, or ask for "
-            "a longer timeout.";
-        break;
+        return "The code ran longer than its time limit. Do less at once, make it faster, or ask for "
+               "a longer timeout.";
     case END_MEMORY:
-        hint = "The session used more memory than its limit and was ended. Work on smaller pieces "
+        return "The session used more memory than its limit and was ended. Work on smaller pieces "
                "(chunks, fewer columns, smaller types) or ask for more memory.";
-        break;
     case END_OUTPUT_LIMIT:
-        hint = "The code printed too much. Print a summary, or write to a file in /mnt/data.";
-        break;
+        return "The code printed too much. Print a summary, or write to a file in /mnt/data.";
     case END_DISK:
-        hint =
-            "/mnt/data grew over its limit and the session was ended. Delete what is not needed, "
-            "write less, or ask for more disk.";
-        break;
+        return "/mnt/data grew over its limit and the session was ended. Delete what is not needed, "
+               "write less, or ask for more disk.";
     case END_CRASHED:
-        hint = "The Python interpreter itself died (not an exception). Native code, os._exit or a "
-               "signal did it.";
-        break;
-    case END_KILLED: hint = "The session was ended from outside."; break;
-    case END_OK:
-    case END_ERROR:
+        return "The Python interpreter itself died (not an exception). Native code, os._exit, closed "
+               "descriptors or a signal did it.";
+    case END_KILLED: return "The session was ended from outside.";
     case END_CANCELLED:
-    case END_COUNT: return;
+        return is_lost ? "The code did not stop when it was asked to, so its session was ended."
+                       : NULL;
+    case END_OK:
+    case END_ERROR: return is_lost ? "The Python interpreter died when the run was over." : NULL;
+    case END_COUNT: break;
     }
-    bool is_lost = run->state == STATE_LOST;
-    snprintf(run->hint, sizeof run->hint, "%s%s", hint,
-             is_lost ? " Variables are lost; files in /mnt/data are kept."
-                     : " Variables are kept.");
+    return NULL;
+}
+
+static void advise(struct run *run)
+{
+    const char *why = reason(run);
+    if (*run->hint || !why)
+        return;
+    snprintf(run->hint, sizeof run->hint, "%s%s", why,
+             run->state == STATE_LOST ? " Variables are lost; files in /mnt/data are kept."
+                                      : " Variables are kept.");
 }
 
 static int check_spec(const struct run_spec *spec, struct err *e)
@@ -352,12 +396,15 @@ int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_s
     *ret = (struct run){.out = KEEP_INIT(k->limits.output_bytes),
                         .err = KEEP_INIT(k->limits.output_bytes),
                         .state = k->next_state,
+                        .language = spec->language,
                         .started_wall_us = clock_wall_us(),
                         .limits = k->limits};
     ret->limits.wall_ms = wall_ms;
     struct exec x = {
         .k = k, .sink = sink, .run = ret, .deadline_us = begun_us + (int64_t)wall_ms * 1000};
     atomic_store_explicit(&k->is_cancelled, false, memory_order_release);
+    if (spec->cancel && atomic_load_explicit(spec->cancel, memory_order_acquire))
+        kernel_cancel(k);
     snapshot_settle(&k->files);
     if (send_run(k, spec, e)) {
         buf_done(&k->out); /* nothing of it has been sent */

@@ -7,9 +7,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +29,8 @@ struct stranger {
     int handle, control, stream[STREAM_COUNT]; /* its ends */
     struct buf obeys;                          /* frames sent when interrupted */
     struct jail_event end;                     /* sent when killed */
-    int interrupts, kills, stop;
+    int interrupts, kills, questions, stop;
+    bool is_ending; /* ends the jail, over its memory limit, when it is asked */
     pthread_t thread;
     char dir[32];
 };
@@ -41,7 +44,10 @@ static void tell(struct stranger *s, const struct jail_event *event)
 
 static void on_request(struct stranger *s, enum jail_request_kind kind)
 {
-    if (kind == JAIL_USAGE)
+    s->questions += kind == JAIL_USAGE;
+    if (kind == JAIL_USAGE && s->is_ending)
+        tell(s, &(struct jail_event){.kind = JAIL_ENDED, .cause = JAIL_OVER_MEMORY});
+    else if (kind == JAIL_USAGE)
         tell(s, &(struct jail_event){.kind = JAIL_USED, .cpu_us = 7000, .memory_peak = 99});
     if (kind == JAIL_INTERRUPT && s->interrupts++ == 0 && s->obeys.len)
         (void)!write(s->control, s->obeys.bytes, s->obeys.len);
@@ -80,6 +86,7 @@ static int set_up(void **state)
                            .limits = LIMITS_DEFAULT,
                            .in = FRAME_READER_INIT,
                            .out_fd = -1,
+                           .counters = COUNTERS_NONE,
                            .out = BUF_INIT(1 << 20)};
     s->k.data_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     s->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -113,6 +120,7 @@ static int tear_down(void **state)
     frame_reader_done(&s->k.in);
     buf_done(&s->k.out);
     buf_done(&s->obeys);
+    counters_done(&s->k.counters);
     snapshot_done(&s->k.files);
     assert_int_equal(rmdir(s->dir), 0);
     free(s);
@@ -221,6 +229,65 @@ static void a_run_collects_output_displays_and_result(void **state)
     assert_string_equal(run.result.entries[0].bytes, "42");
     assert_int_equal(run.cpu_us, 7000);
     assert_int_equal(acks(s), 2); /* SYNC and DISPLAY */
+    run_done(&run);
+}
+
+static int text_file(const char *text)
+{
+    int fd = memfd_create("counter", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    return fd;
+}
+
+static void give_counters(struct stranger *s, const char *cpu_ns, uint64_t peak)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%llu\n", (unsigned long long)peak);
+    s->k.counters = (struct counters){{text_file(cpu_ns), text_file("1\n"), text_file(text)}};
+}
+
+static void run_to_its_end(struct stranger *s, struct run *ret)
+{
+    struct buf b = BUF_INIT(64);
+    put_frame(&b, FRAME_DONE);
+    say(s, &b);
+    run_it(s, 0, ret);
+}
+
+static void what_the_counters_say_is_believed_and_nobody_is_asked(void **state)
+{
+    struct stranger *s = *state;
+    struct run run;
+    give_counters(s, "5000000\n", 1234);
+    run_to_its_end(s, &run);
+    assert_int_equal(run.cpu_us, 5000);
+    assert_int_equal(run.memory_peak, 1234);
+    assert_int_equal(s->questions, 0);
+    run_done(&run);
+}
+
+static void the_spawner_is_asked_where_counters_cannot_be_read(void **state)
+{
+    struct stranger *s = *state;
+    struct run run;
+    give_counters(s, "nonsense", 1234);
+    run_to_its_end(s, &run);
+    assert_int_equal(run.cpu_us, 7000);
+    assert_int_equal(run.memory_peak, 99);
+    run_done(&run);
+}
+
+static void near_the_memory_limit_the_spawner_may_say_that_it_was_the_end(void **state)
+{
+    struct stranger *s = *state;
+    struct run run;
+    s->is_ending = true;
+    give_counters(s, "5000000\n", s->k.limits.memory_bytes);
+    run_to_its_end(s, &run);
+    assert_int_equal(s->questions, 1);
+    assert_int_equal(run.end, END_MEMORY);
+    assert_int_equal(run.state, STATE_LOST);
     run_done(&run);
 }
 
@@ -402,6 +469,22 @@ static void cancelling_from_the_sink_interrupts(void **state)
     run_done(&run);
 }
 
+static void who_does_not_stop_when_cancelled_is_killed_and_told_of_the_loss(void **state)
+{
+    struct stranger *s = *state;
+    struct run_sink sink = {cancel, &s->k};
+    struct run_spec spec = {.code = "x", .code_len = 1};
+    struct err e = {0};
+    struct run run;
+    assert_int_equal(write(s->stream[STREAM_OUT], "x", 1), 1);
+    assert_int_equal(kernel_run(&s->k, &spec, &sink, &run, &e), 0);
+    assert_int_equal(run.end, END_CANCELLED);
+    assert_int_equal(run.state, STATE_LOST);
+    assert_non_null(strstr(run.hint, "did not stop"));
+    assert_non_null(strstr(run.hint, "Variables are lost"));
+    run_done(&run);
+}
+
 static void more_output_than_is_read_ends_the_run(void **state)
 {
     struct stranger *s = *state;
@@ -490,6 +573,40 @@ static void how_the_jail_ended_decides_the_end(void **state)
     (void)state;
 }
 
+/* The field of the RUN that the stranger was sent, as a number; `preset` if it has none. */
+static uint32_t told(struct stranger *s, enum field_tag tag, uint32_t preset)
+{
+    char bytes[4096];
+    scoped(frame_reader_done) struct frame_reader in = FRAME_READER_INIT;
+    struct frame frame;
+    struct field f;
+    struct err e = {0};
+    ssize_t n = recv(s->control, bytes, sizeof bytes, MSG_DONTWAIT);
+    assert_true(n > 0);
+    assert_int_equal(frame_fill(&in, bytes, (size_t)n, &e), 0);
+    assert_int_equal(frame_next(&in, &frame, &e), 1);
+    assert_int_equal(frame.kind, FRAME_RUN);
+    return field_find(&frame, tag, &f) ? field_u32(&f, preset) : preset;
+}
+
+static void the_language_is_told_unless_it_is_python(void **state)
+{
+    struct stranger *s = *state;
+    scoped(buf_done) struct buf done = BUF_INIT(64);
+    struct run_spec spec = {.code = "x", .code_len = 1};
+    struct run run;
+    struct err e = {0};
+    put_frame(&done, FRAME_DONE);
+    for (enum run_language l = 0; l < LANGUAGE_COUNT; l++) {
+        spec.language = l;
+        assert_int_equal(write(s->control, done.bytes, done.len), done.len);
+        assert_int_equal(kernel_run(&s->k, &spec, NULL, &run, &e), 0);
+        assert_int_equal(run.language, l);
+        assert_int_equal(told(s, FIELD_LANGUAGE, 99), l == LANGUAGE_PYTHON ? 99 : l);
+        run_done(&run);
+    }
+}
+
 static void a_dead_kernel_runs_nothing(void **state)
 {
     struct stranger *s = *state;
@@ -531,6 +648,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_run_collects_output_displays_and_result),
+        TEST(what_the_counters_say_is_believed_and_nobody_is_asked),
+        TEST(the_spawner_is_asked_where_counters_cannot_be_read),
+        TEST(near_the_memory_limit_the_spawner_may_say_that_it_was_the_end),
         TEST(the_next_run_finds_its_variables),
         TEST(an_update_replaces_the_display_of_its_id),
         TEST(displays_over_the_limit_are_counted_not_kept),
@@ -541,10 +661,12 @@ int main(void)
         TEST(an_interrupt_that_is_obeyed_keeps_the_variables),
         TEST(an_interrupt_that_is_not_obeyed_ends_in_a_kill),
         TEST(cancelling_from_the_sink_interrupts),
+        TEST(who_does_not_stop_when_cancelled_is_killed_and_told_of_the_loss),
         TEST(more_output_than_is_read_ends_the_run),
         TEST(exactly_the_output_that_is_read_is_fine),
         cmocka_unit_test(a_kernel_that_breaks_the_protocol_is_killed),
         cmocka_unit_test(how_the_jail_ended_decides_the_end),
+        TEST(the_language_is_told_unless_it_is_python),
         TEST(a_dead_kernel_runs_nothing),
         TEST(code_over_the_limit_is_refused),
         cmocka_unit_test(every_pair_of_states),

@@ -17,6 +17,7 @@
 #include "session/deps.h"
 #include "session/images_int.h"
 #include "session/meta.h"
+#include "wire/jail.h"
 
 void image_done(struct image *image)
 {
@@ -46,8 +47,7 @@ int images_make_dir(const char *dir_path, struct err *e)
     return 0;
 }
 
-/* Ours, and nobody else's to change. */
-static int check_owner(const struct stat *st, mode_t forbidden, const char *what, struct err *e)
+int images_check_owner(const struct stat *st, mode_t forbidden, const char *what, struct err *e)
 {
     if ((st->st_uid != geteuid() && st->st_uid != 0) || (st->st_mode & forbidden))
         return err_set(e, ERR_DENIED, "%s belongs to or can be written by others: not used", what);
@@ -61,7 +61,7 @@ int images_open(const struct images_options *options, struct images **ret, struc
     scoped(fd_closep) int fd = open(options->dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st))
         return err_sys(e, errno, "open the directory for images");
-    if (check_owner(&st, 022, "the directory for images", e) ||
+    if (images_check_owner(&st, 022, "the directory for images", e) ||
         fingerprint_take(options->kernel_path, options->load_path, &here, e))
         return -1;
     struct images *s = malloc(sizeof *s);
@@ -71,7 +71,11 @@ int images_open(const struct images_options *options, struct images **ret, struc
         free(path);
         return err_set(e, ERR_NO_MEMORY, "open the directory for images");
     }
-    *s = (struct images){.dir_fd = take_fd(&fd), .dir_path = path, .here = here};
+    *s = (struct images){.dir_fd = take_fd(&fd),
+                         .dir_path = path,
+                         .here = here,
+                         .libraries = jail_libraries,
+                         .library_count = JAIL_LIBRARIES};
     *ret = s;
     return 0;
 }
@@ -109,6 +113,20 @@ int image_read(struct image *image, char **ret_deps, size_t *ret_len, struct err
     *ret_deps = take(deps);
     *ret_len = head.deps_len;
     return 0;
+}
+
+int images_lock(const struct images *s, int how, struct err *e)
+{
+    scoped(fd_closep) int lock = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0)
+        return err_sys(e, errno, "open the directory for images");
+    while (flock(lock, how)) {
+        if (errno == EWOULDBLOCK)
+            return err_set(e, ERR_UNAVAILABLE, "another is at work on the images");
+        if (errno != EINTR)
+            return err_sys(e, errno, "lock the directory for images");
+    }
+    return take_fd(&lock);
 }
 
 static int sync_dir(const struct images *s, struct err *e)
@@ -195,7 +213,7 @@ static int open_checked(struct images *s, const struct meta *meta, struct image 
         return err_sys(e, errno, "look at an image");
     if (!S_ISREG(st.st_mode))
         return err_set(e, ERR_DAMAGED, "an image that is no file");
-    if (check_owner(&st, 0222, "an image", e) || checked_now(&st, &now, e))
+    if (images_check_owner(&st, 0222, "an image", e) || checked_now(&st, &now, e))
         return -1;
     if (checked_equal(&now, &meta->checked))
         return 0;
@@ -217,7 +235,7 @@ static int open_image(struct images *s, const char *id, const struct meta *meta,
     size_t len = 0;
     memcpy(image.id, id, HASH_HEX_SIZE);
     if (open_checked(s, meta, &image, e) || image_read(&image, &deps, &len, e) ||
-        deps_check(deps, len, &image.changed, e)) {
+        deps_check(deps, len, &image.changed, &image.is_changed_elsewhere, e)) {
         if (e->code == ERR_DAMAGED)
             set_aside(s, id);
         return -1;
@@ -227,8 +245,7 @@ static int open_image(struct images *s, const char *id, const struct meta *meta,
     return 0;
 }
 
-/* The id in a name like "3f9a...c1.img"; false if it is none. */
-static bool split_name(const char *name, const char *ending, char ret[HASH_HEX_SIZE])
+bool image_split_name(const char *name, const char *ending, char ret[HASH_HEX_SIZE])
 {
     size_t len = strspn(name, "0123456789abcdef");
     if (len != HASH_HEX_SIZE - 1 || name[len] != '.' || strcmp(name + len + 1, ending) != 0)
@@ -306,7 +323,7 @@ int images_find(struct images *s, struct image *ret, struct err *e)
     int failed = 0;
     for (const struct dirent64 *entry; !failed && (entry = dir_next(&d));) {
         char id[HASH_HEX_SIZE];
-        if (split_name(entry->d_name, "img", id))
+        if (image_split_name(entry->d_name, "img", id))
             failed = try_image(s, id, &best, &why, e);
     }
     dir_done(&d);
@@ -325,7 +342,7 @@ int images_open_id(struct images *s, const char *id, struct image *ret, struct e
     char own[HASH_HEX_SIZE], name[IMAGE_NAME_SIZE];
     struct meta meta;
     image_name(id, "img", name);
-    if (strlen(id) != HASH_HEX_SIZE - 1 || !split_name(name, "img", own))
+    if (strlen(id) != HASH_HEX_SIZE - 1 || !image_split_name(name, "img", own))
         return err_set(e, ERR_INVALID, "not the id of an image");
     if (read_meta(s, own, &meta, e))
         return err_wrap(e, "the image is gone");
@@ -358,33 +375,43 @@ static uint64_t remove_file(struct images *s, const char *name)
 static uint64_t remove_image(struct images *s, const char *name, const char *id)
 {
     char meta[IMAGE_NAME_SIZE];
+    images_drop_libraries(s, id);
     uint64_t freed = remove_file(s, name);
     image_name(id, "meta", meta);
     return freed + remove_file(s, meta);
+}
+
+static bool has_image(const struct images *s, const char *id)
+{
+    char name[IMAGE_NAME_SIZE];
+    image_name(id, "img", name);
+    return faccessat(s->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int images_gc(struct images *s, const char (*keep)[HASH_HEX_SIZE], size_t keep_count,
               uint64_t *ret_freed, struct err *e)
 {
     scoped(image_done) struct image current = IMAGE_NONE;
-    scoped(fd_closep) int lock = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    scoped(fd_closep) int lock = images_lock(s, LOCK_EX | LOCK_NB, e);
     struct dir d;
     *ret_freed = 0;
     if (lock < 0)
-        return err_sys(e, errno, "open the directory for images");
-    if (flock(lock, LOCK_EX | LOCK_NB))
-        return 0; /* one is being made just now; next time */
+        return e->code == ERR_UNAVAILABLE ? 0 : -1; /* one is being made just now; next time */
     if (images_find(s, &current, e) && e->code != ERR_NOT_FOUND)
         return -1;
     if (open_listing(s, &d, e))
         return -1;
     for (const struct dirent64 *entry; (entry = dir_next(&d));) {
         char id[HASH_HEX_SIZE];
-        if (split_name(entry->d_name, "bad", id))
+        if (image_split_name(entry->d_name, "bad", id))
             *ret_freed += remove_file(s, entry->d_name);
-        else if (split_name(entry->d_name, "img", id) && !is_kept(id, &current, keep, keep_count))
+        else if (image_split_name(entry->d_name, "img", id) &&
+                 !is_kept(id, &current, keep, keep_count))
             *ret_freed += remove_image(s, entry->d_name, id);
+        else if (image_split_name(entry->d_name, "lib", id) && !has_image(s, id))
+            images_drop_libraries(s, id);
     }
     dir_done(&d);
+    images_sweep_libraries(s);
     return 0;
 }

@@ -3,7 +3,10 @@
  *     DIR/3f9a...c1.img     an image; its name is the SHA-256 of its content. 0400
  *     DIR/3f9a...c1.meta    what is known of it (meta.h)
  *     DIR/3f9a...c1.bad     one whose content was no longer that; for whoever wants to know why
+ *     DIR/3f9a...c1.lib     the libraries it was made of (libraries.h); may be missing
  *     DIR/image.tmp         being written by whoever holds the lock on DIR
+ *     DIR/libraries.tmp     the same
+ *     DIR/libraries.old     being removed by whoever holds the lock
  *
  * An image is **current** when this host, these programs and the files it was made of are what they
  * were. It is never trusted blindly: the directory and the file have to be ours and not writable by
@@ -14,13 +17,14 @@
  *     images_open(&options, &store, e)
  *     images_find(store, &image, e) ||
  *         images_bake(store, spawner, BAKE_IF_NEEDED, &sink, &image, e)
- *     kernel_start(spawner, &limits, data_fd, &(struct kernel_origin){image.fd, -1}, &k, e)
+ *     kernel_start(spawner, &limits, data_fd, &(struct kernel_origin){image.fd, -1, -1}, &k, e)
  *
  * Any number of threads and processes may use one store. All calls block on disk.
  */
 #ifndef SESSION_IMAGES_H
 #define SESSION_IMAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +33,7 @@
 
 struct err;
 struct images;
+struct libraries_wish;
 struct spawner;
 
 struct images_options {
@@ -44,6 +49,7 @@ struct image {
     uint64_t mark;       /* a delta over it carries the same */
     int64_t made_wall_us;
     struct names changed; /* files it was made of that have changed since; none: it is current */
+    bool is_changed_elsewhere; /* one of them is outside the directories Python imports from */
 };
 
 #define IMAGE_NONE ((struct image){.fd = -1})
@@ -86,9 +92,22 @@ enum { BAKE_TIMEOUT_MS = 120000 };
 int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
                 const struct bake_sink *sink, struct image *ret, struct err *e);
 
+/* Copies the directories that Python imports from beside the image of that id, unless that was done
+ * already: when libraries are upgraded, sessions that sleep under it find in the copy what fits it.
+ * What an older copy holds unchanged costs no room. Takes ten seconds and half a gigabyte the first
+ * time; `wish` is asked between files. Nothing is left of a copy that did not succeed. Fails with
+ * ERR_CONFLICT when the image is not current or libraries change meanwhile, ERR_NO_SPACE when the disk is
+ * too full for it, ERR_UNAVAILABLE when it is no longer wished for or another is at work. */
+int images_keep_libraries(struct images *s, const char *id, const struct libraries_wish *wish,
+                          struct err *e);
+
+/* That copy, a directory to be mounted by a jail. The caller closes *ret. Fails with ERR_NOT_FOUND when
+ * there is none. */
+int images_open_libraries(struct images *s, const char *id, int *ret, struct err *e);
+
 /* Removes what nobody needs: images that are neither the newest current one nor among `keep`, the
- * ids under which sessions sleep, and those set aside. *ret_freed is how many bytes of disk that
- * gave. */
+ * ids under which sessions sleep, and those set aside; libraries go with their image. *ret_freed is how
+ * many bytes of disk that gave, not counting libraries. */
 int images_gc(struct images *s, const char (*keep)[HASH_HEX_SIZE], size_t keep_count,
               uint64_t *ret_freed, struct err *e);
 

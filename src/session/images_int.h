@@ -3,8 +3,12 @@
 #ifndef SESSION_IMAGES_INT_H
 #define SESSION_IMAGES_INT_H
 
+#include <sys/stat.h>
+
 #include "session/fingerprint.h"
 #include "session/images.h"
+
+struct jail_library;
 
 enum { IMAGE_NAME_SIZE = HASH_HEX_SIZE + 8 }; /* an id with an ending */
 
@@ -12,6 +16,8 @@ struct images {
     int dir_fd;
     char *dir_path;
     struct fingerprint here;
+    const struct jail_library *libraries; /* to be kept; jail_libraries but in tests */
+    size_t library_count;
 };
 
 /* "3f9a...c1.img" */
@@ -24,6 +30,23 @@ int image_note(struct images *s, const struct image *image, const struct fingerp
 /* The head of an image file: fills size, disk_bytes, mark, and the text of its deps, which is the
  * caller's. Fails with ERR_DAMAGED. */
 int image_read(struct image *image, char **ret_deps, size_t *ret_len, struct err *e);
+
+/* Holds the lock on the directory while the descriptor is open; -1 with *e. With LOCK_NB in `how` it
+ * fails with ERR_UNAVAILABLE when another has it. */
+int images_lock(const struct images *s, int how, struct err *e);
+
+/* Fails with ERR_DENIED unless it is ours and nobody else may change it: `forbidden` are bits of its
+ * mode. */
+int images_check_owner(const struct stat *st, mode_t forbidden, const char *what, struct err *e);
+
+/* The id in a name like "3f9a...c1.img"; false if it is none. */
+bool image_split_name(const char *name, const char *ending, char ret[HASH_HEX_SIZE]);
+
+/* Takes away the copy of that image's libraries; with the lock held, like the next. */
+void images_drop_libraries(struct images *s, const char *id);
+
+/* What was left of copies when somebody was killed. */
+void images_sweep_libraries(struct images *s);
 
 /* A kernel that writes an image to `image_fd` and ends. */
 int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_sink *sink,

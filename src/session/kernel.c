@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include "base/fdio.h"
 #include "base/scope.h"
 #include "session/kernel_int.h"
+#include "session/zone.h"
 
 enum { KILL_TIMEOUT_MS = 10000, ASK_TIMEOUT_MS = 10000, DEMAND_TIMEOUT_MS = 10000 };
 
@@ -59,13 +61,15 @@ void kernel_request(struct kernel *k, enum jail_request_kind kind)
     (void)request(k, &(struct jail_request){.kind = kind}, -1, &ignored);
 }
 
-int kernel_demand(struct kernel *k, const struct jail_request *what, int fd,
-                  enum jail_event_kind wanted, struct err *e)
+int kernel_wish(struct kernel *k, const struct jail_request *what, int fd, struct err *e)
+{
+    k->answer = (struct jail_event){0};
+    return request(k, what, fd, e);
+}
+
+int kernel_await(struct kernel *k, enum jail_event_kind wanted, struct err *e)
 {
     int64_t deadline_us = clock_us() + DEMAND_TIMEOUT_MS * 1000;
-    k->answer = (struct jail_event){0};
-    if (request(k, what, fd, e))
-        return -1;
     while (k->answer.kind != wanted && k->end.kind == 0) {
         if (pump(k, deadline_us, &pump_discard, e))
             return -1;
@@ -73,6 +77,12 @@ int kernel_demand(struct kernel *k, const struct jail_request *what, int fd,
             return err_set(e, ERR_UNAVAILABLE, "the spawner did not answer in time");
     }
     return k->answer.kind == wanted ? 0 : err_set(e, ERR_UNAVAILABLE, "the jail has ended");
+}
+
+int kernel_demand(struct kernel *k, const struct jail_request *what, int fd,
+                  enum jail_event_kind wanted, struct err *e)
+{
+    return kernel_wish(k, what, fd, e) || kernel_await(k, wanted, e) ? -1 : 0;
 }
 
 void kernel_kill(struct kernel *k, const struct pump_user *user)
@@ -96,6 +106,7 @@ static void let_go(struct kernel *k)
     fd_closep(&k->stream[STREAM_ERR]);
     fd_closep(&k->wake);
     fd_closep(&k->out_fd);
+    counters_done(&k->counters);
     frame_reader_done(&k->in);
     buf_done(&k->out);
     snapshot_done(&k->files);
@@ -143,6 +154,21 @@ bool kernel_is_alive(struct kernel *k)
 bool kernel_is_baked(const struct kernel *k)
 {
     return k->is_baked;
+}
+
+int kernel_set_zone(struct kernel *k, const char *tz, struct err *e)
+{
+    char pair[ZONE_SIZE + 4];
+    int len = snprintf(pair, sizeof pair, "TZ=%s", *tz ? tz : "UTC");
+    size_t mark = frame_begin(&k->out, FRAME_ENTER);
+    field_put(&k->out, FIELD_ENV, pair, (size_t)len);
+    frame_end(&k->out, mark);
+    return pump_send(k, e);
+}
+
+uint64_t kernel_memory(const struct kernel *k)
+{
+    return k->used.memory_now;
 }
 
 int kernel_reseed(struct kernel *k, struct err *e)

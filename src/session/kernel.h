@@ -36,10 +36,12 @@ struct kernel;
 
 /* What a kernel is made of; the descriptors are borrowed during the call. */
 struct kernel_origin {
-    int image_fd; /* a baked image, read-only (images.h); -1: none, Python starts cold */
-    int delta_fd; /* a session that slept under that image, at its first byte; -1: none */
+    int image_fd;     /* a baked image, read-only (images.h); -1: none, Python starts cold */
+    int delta_fd;     /* a session that slept under that image, at its first byte; -1: none */
+    int libraries_fd; /* what it imports from now on (images_open_libraries); -1: the host's. Only
+                         with a delta */
 };
-#define ORIGIN_COLD ((struct kernel_origin){.image_fd = -1, .delta_fd = -1})
+#define ORIGIN_COLD ((struct kernel_origin){.image_fd = -1, .delta_fd = -1, .libraries_fd = -1})
 
 /* `data_fd` is the directory the code will see as /mnt/data; borrowed, but must stay open as long
  * as the kernel lives. -1 starts a parked kernel, which waits for kernel_attach; only without a
@@ -83,6 +85,13 @@ bool kernel_is_baked(const struct kernel *k);
  * the caller. `cursor` counts characters. Blocks. */
 int kernel_ask(struct kernel *k, const char *topic, const char *code, uint32_t cursor, char **ret,
                struct err *e);
+
+/* The session's time zone, of those zone.h knows, from the next run on. Does not wait. */
+int kernel_set_zone(struct kernel *k, const char *tz, struct err *e);
+
+/* What all processes of its jail used when that was last heard of; 0: never. Only for whoever may
+ * use the kernel. */
+uint64_t kernel_memory(const struct kernel *k);
 
 /* New random numbers, because another with the same memory lives. Does not wait. */
 int kernel_reseed(struct kernel *k, struct err *e);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "session/capture.h"
+#include "session/counters.h"
 #include "session/kernel.h"
 #include "session/names.h"
 #include "wire/frame.h"
@@ -41,7 +42,8 @@ struct kernel {
     size_t out_sent;
     int out_fd; /* owned: goes with the byte of `out` at out_fd_at; -1: none */
     size_t out_fd_at;
-    struct jail_event used;   /* the newest USED or ENDED */
+    struct counters counters; /* of its cgroup */
+    struct jail_event used;   /* the newest USED or ENDED, or read from the counters */
     struct jail_event answer; /* the newest ATTACHED or SWITCHED; kind 0: none since asked */
     struct jail_event end;    /* kind JAIL_ENDED or JAIL_FAILED once it is over */
     uint64_t cpu_before_us;   /* up to the end of the previous run */
@@ -106,6 +108,10 @@ void kernel_request(struct kernel *k, enum jail_request_kind kind);
  * -1, and waits for it: then it is in k->answer. Fails with ERR_UNAVAILABLE when the jail ends. */
 int kernel_demand(struct kernel *k, const struct jail_request *request, int fd,
                   enum jail_event_kind wanted, struct err *e);
+
+/* The same in two steps, for who has something to do meanwhile. */
+int kernel_wish(struct kernel *k, const struct jail_request *request, int fd, struct err *e);
+int kernel_await(struct kernel *k, enum jail_event_kind wanted, struct err *e);
 
 /* Reads what the spawner said without waiting. */
 void kernel_listen(struct kernel *k);

@@ -8,10 +8,10 @@
  *         |          rise |  |   rest |  | stay
  *         | lost          |  | slept  v  |
  *   (from RISING, IDLE,  ASLEEP <--- RESTING           close: EMPTY, IDLE, ASLEEP ----> GONE
- *    BUSY, RESTING)           slept
+ *    BUSY, RESTING)           slept                    reset: EMPTY, IDLE, ASLEEP ----> EMPTY
  *
  *   state    what is true in it                                        entered in
- *   EMPTY    no kernel, no file: the next run begins with nothing      session_new, or it died
+ *   EMPTY    no kernel, no file: the next run begins with nothing      session_new, _restart, death
  *   RISING   a kernel is started or woken; a file is still there       session_rise
  *   IDLE     a kernel answers, no file; may be put to sleep            session_rise, session_run
  *   BUSY     it runs code, answers a question, is copied               session_run, session_ask
@@ -46,6 +46,7 @@ enum life_event {
     LIFE_STAY,
     LIFE_SLEPT,
     LIFE_LOST,
+    LIFE_RESET,
     LIFE_CLOSE,
     LIFE_EVENTS
 };

@@ -30,6 +30,9 @@ static enum life expected(enum life life, enum life_event event)
     case LIFE_STAY: return life == LIFE_RESTING ? LIFE_IDLE : LIFE_COUNT;
     case LIFE_SLEPT: return life == LIFE_RESTING || life == LIFE_RISING ? LIFE_ASLEEP : LIFE_COUNT;
     case LIFE_LOST: return has_kernel || life == LIFE_RISING ? LIFE_EMPTY : LIFE_COUNT;
+    case LIFE_RESET:
+        return life == LIFE_EMPTY || life == LIFE_IDLE || life == LIFE_ASLEEP ? LIFE_EMPTY
+                                                                              : LIFE_COUNT;
     case LIFE_CLOSE:
         return life == LIFE_EMPTY || life == LIFE_IDLE || life == LIFE_ASLEEP ? LIFE_GONE
                                                                               : LIFE_COUNT;

@@ -94,7 +94,8 @@ static void a_file_is_the_one_that_was_checked_while_nothing_differs(void **stat
 static int check(const char *text, struct names *changed)
 {
     struct err e = {0};
-    int failed = deps_check(text, strlen(text), changed, &e);
+    bool elsewhere = false;
+    int failed = deps_check(text, strlen(text), changed, &elsewhere, &e);
     assert_true(!failed || e.code == ERR_DAMAGED);
     return failed;
 }
@@ -142,6 +143,23 @@ static void an_empty_list_is_always_the_same(void **state)
     assert_int_equal(changed.count, 0);
 }
 
+static bool is_elsewhere(const char *text)
+{
+    scoped(names_done) struct names changed = {0};
+    bool is_it = false;
+    struct err e = {0};
+    assert_int_equal(deps_check(text, strlen(text), &changed, &is_it, &e), 0);
+    return is_it;
+}
+
+static void a_change_is_elsewhere_unless_python_imports_from_there(void **state)
+{
+    (void)state;
+    assert_false(is_elsewhere("1.0 1 /usr/lib/python3/no-such-file\n1.0 0 /usr/lib/python3.11\n"));
+    assert_true(is_elsewhere("1.0 1 /usr/lib/python3/no-such-file\n1.0 1 /no/such/file\n"));
+    assert_true(is_elsewhere("1.0 1 /usr/lib/python3.no-such-file\n"));
+}
+
 static void only_some_of_many_changes_are_named(void **state)
 {
     (void)state;
@@ -182,6 +200,7 @@ int main(void)
         cmocka_unit_test(lines_that_are_none_are_refused),
         cmocka_unit_test(files_are_compared_by_time_and_size_and_directories_by_time),
         cmocka_unit_test(an_empty_list_is_always_the_same),
+        cmocka_unit_test(a_change_is_elsewhere_unless_python_imports_from_there),
         cmocka_unit_test(only_some_of_many_changes_are_named),
         cmocka_unit_test(a_program_has_a_build_id_and_a_text_has_none),
     };

@@ -3,23 +3,23 @@
  * Theory of operation. The thread looks at what there is and does one thing: ends one that died,
  * has the wrong image or is too many; or makes one; or waits. It waits for a take, for the death of
  * one that is parked, for the end, and for a second to pass while takes of the past still count or
- * kernels wait that another image could make useless.
+ * kernels wait that another image could make useless. Of a take it hears when the one who took has
+ * had time to go on, unless the pool runs low.
  */
 #include "session/pool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/fdio.h"
+#include "base/memory.h"
 #include "base/scope.h"
 #include "session/current.h"
 #include "session/kernel_int.h"
@@ -40,7 +40,7 @@ struct parked {
 struct pool {
     struct pool_options options;
     pthread_t thread;
-    int wake; /* eventfd: something was taken, or it ends */
+    int wake; /* timerfd: something was taken a moment ago, or it ends */
 
     pthread_mutex_t lock; /* protects all below */
     bool is_closing;
@@ -61,25 +61,6 @@ size_t pool_size(size_t count_min, size_t count_max, uint64_t takes_per_ks,
     if (wanted > count_max)
         wanted = count_max;
     return (size_t)(wanted < affordable ? wanted : affordable);
-}
-
-/* MemAvailable; 0 if it cannot be read, which makes the pool empty rather than the host. */
-static uint64_t available_memory(void)
-{
-    char text[4096];
-    size_t len = 0;
-    struct err ignored = {0};
-    scoped(fd_closep) int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fd_read_all(fd, text, sizeof text - 1, &len, &ignored))
-        return 0;
-    text[len] = '\0';
-    const char *at = strstr(text, "MemAvailable:");
-    uint64_t kib = 0;
-    for (at = at ? at + strlen("MemAvailable:") : ""; *at == ' '; at++) {
-    }
-    for (; *at >= '0' && *at <= '9'; at++)
-        kib = kib * 10 + (uint64_t)(*at - '0');
-    return kib * KIB;
 }
 
 /* With the lock held, as all of the following up to `make`. */
@@ -118,7 +99,7 @@ static int next_step(struct pool *p, struct parked *ret)
 {
     fade(p);
     p->info.wanted =
-        pool_size(p->options.count_min, p->options.count_max, p->rate_per_ks, available_memory());
+        pool_size(p->options.count_min, p->options.count_max, p->rate_per_ks, memory_available());
     if (find_unfit(p, ret))
         return -1;
     if (p->count > p->info.wanted) {
@@ -141,7 +122,7 @@ static int make(struct pool *p)
     struct err why = {0}; /* nobody hears it here: a start on the request path says the same */
     if (current_take(p->options.current, &image, &why))
         return -1;
-    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1};
+    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1, .libraries_fd = -1};
     if (kernel_start(p->options.spawner, &p->options.limits, /* data_fd= */ -1, &origin, &it.kernel,
                      &why))
         return -1;
@@ -217,10 +198,10 @@ static void *keep_full(void *arg)
     return NULL;
 }
 
-static void wake(struct pool *p)
+static void wake_in(struct pool *p, int64_t us)
 {
-    uint64_t one = 1;
-    (void)!write(p->wake, &one, sizeof one); /* full: then it is readable already */
+    const struct itimerspec when = {.it_value.tv_nsec = us > 0 ? us * 1000 : 1};
+    (void)timerfd_settime(p->wake, 0, &when, NULL); /* cannot fail with these */
 }
 
 int pool_open(const struct pool_options *options, struct pool **ret, struct err *e)
@@ -234,7 +215,7 @@ int pool_open(const struct pool_options *options, struct pool **ret, struct err 
     p->options = *options;
     p->rate_at_us = clock_us();
     (void)pthread_mutex_init(&p->lock, NULL); /* cannot fail with default attributes */
-    p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->wake = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     int why = p->wake < 0 ? errno : pthread_create(&p->thread, NULL, keep_full, p);
     if (why) {
         fd_closep(&p->wake);
@@ -253,7 +234,7 @@ void pool_close(struct pool *p)
     pthread_mutex_lock(&p->lock);
     p->is_closing = true;
     pthread_mutex_unlock(&p->lock);
-    wake(p);
+    wake_in(p, 0);
     (void)pthread_join(p->thread, NULL);
     for (size_t i = 0; i < p->count; i++)
         kernel_free(p->ready[i].kernel);
@@ -293,8 +274,9 @@ struct kernel *pool_take(struct pool *p, const struct limits *limits, char ret_i
     p->info.taken += k != NULL;
     p->quiet_until_us = clock_us() + QUIET_US;
     p->info.missed += k == NULL;
+    bool is_low = quiet_until(p) == 0;
     pthread_mutex_unlock(&p->lock);
-    wake(p);
+    wake_in(p, is_low ? 0 : QUIET_US);
     if (k)
         k->limits = *limits;
     return k;

@@ -141,43 +141,66 @@ static int read_control(struct kernel *k, struct err *e)
     return frame_fill(&k->in, bytes, (size_t)n, e);
 }
 
+/* What was written before a frame was sent is in the streams when the frame has come, so it is enough
+ * to look once for all frames that came together. */
 static int pass_frames(struct kernel *k, const struct pump_user *user, struct err *e)
 {
     struct frame frame;
-    int more;
-    while ((more = frame_next(&k->in, &frame, e)) == 1)
-        if (drain_both(k, user, e) || user->on_frame(user->arg, &frame, e))
+    int more = frame_next(&k->in, &frame, e);
+    if (more == 1 && drain_both(k, user, e))
+        return -1;
+    for (; more == 1; more = frame_next(&k->in, &frame, e))
+        if (user->on_frame(user->arg, &frame, e))
             return -1;
     return more;
 }
 
-void kernel_listen(struct kernel *k)
+static void hear(struct kernel *k, const struct jail_event *event)
+{
+    if (event->kind == JAIL_STARTED)
+        k->has_started = true;
+    if (event->kind == JAIL_ATTACHED || event->kind == JAIL_SWITCHED)
+        k->answer = *event;
+    if (event->kind == JAIL_USED || event->kind == JAIL_ENDED) {
+        k->used = *event;
+        k->has_usage = true;
+    }
+    if (event->kind == JAIL_ENDED || event->kind == JAIL_FAILED)
+        k->end = *event;
+}
+
+/* The next event; false when there is none yet, or the handle has been closed. */
+static bool hear_next(struct kernel *k)
 {
     uint8_t bytes[JAIL_EVENT_SIZE];
     struct jail_event event;
+    struct counters came = COUNTERS_NONE;
     struct err e = {0};
-    while (k->handle >= 0) {
-        size_t len = 0, fd_count = 0;
-        int got = fd_recv(k->handle, bytes, sizeof bytes, &len, NULL, 0, &fd_count, &e);
-        if (got && e.code == ERR_UNAVAILABLE)
-            return;
-        if (got || len == 0 || jail_event_get(bytes, len, &event, &e)) {
-            (void)close(k->handle);
-            k->handle = -1;
-            if (k->end.kind == 0) /* the spawner itself is gone */
-                k->end = (struct jail_event){.kind = JAIL_ENDED, .cause = JAIL_KILLED};
-            return;
-        }
-        if (event.kind == JAIL_STARTED)
-            k->has_started = true;
-        if (event.kind == JAIL_ATTACHED || event.kind == JAIL_SWITCHED)
-            k->answer = event;
-        if (event.kind == JAIL_USED || event.kind == JAIL_ENDED) {
-            k->used = event;
-            k->has_usage = true;
-        }
-        if (event.kind == JAIL_ENDED || event.kind == JAIL_FAILED)
-            k->end = event;
+    size_t len = 0, fd_count = 0;
+    int got = fd_recv(k->handle, bytes, sizeof bytes, &len, came.fds, JAIL_COUNTERS, &fd_count, &e);
+    if (got && e.code == ERR_UNAVAILABLE)
+        return false;
+    if (got)
+        came = COUNTERS_NONE; /* what came with it is closed */
+    if (!got && fd_count == JAIL_COUNTERS && k->counters.fds[0] < 0) {
+        k->counters = came;
+        came = COUNTERS_NONE;
+    }
+    counters_done(&came);
+    if (!got && len > 0 && jail_event_get(bytes, len, &event, &e) == 0) {
+        hear(k, &event);
+        return true;
+    }
+    (void)close(k->handle);
+    k->handle = -1;
+    if (k->end.kind == 0) /* the spawner itself is gone */
+        k->end = (struct jail_event){.kind = JAIL_ENDED, .cause = JAIL_KILLED};
+    return false;
+}
+
+void kernel_listen(struct kernel *k)
+{
+    while (k->handle >= 0 && hear_next(k)) {
     }
 }
 

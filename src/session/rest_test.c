@@ -59,7 +59,7 @@ static struct kernel *start(struct world *w, int data_fd, int image_fd, int delt
 {
     struct kernel *k = NULL;
     struct err e = {0};
-    const struct kernel_origin origin = {image_fd, delta_fd};
+    const struct kernel_origin origin = {image_fd, delta_fd, -1};
     if (kernel_start(w->spawner, &w->limits, data_fd, &origin, &k, &e))
         fail_msg("%s", e.text);
     return k;
@@ -261,7 +261,7 @@ static void one_that_writes_more_than_its_memory_is_not_kept(void **state)
 static void a_delta_that_is_none_starts_nothing(void **state)
 {
     struct world *w = *state;
-    const struct kernel_origin origin = {w->image, w->delta};
+    const struct kernel_origin origin = {w->image, w->delta, -1};
     struct kernel *k = NULL;
     struct err e = {0};
     assert_int_equal(write(w->delta, "rubbish\n", 8), 8);

@@ -28,6 +28,12 @@ static const char *const state_names[STATE_COUNT] = {
     [STATE_LOST] = "lost",
 };
 
+static const char *const language_names[LANGUAGE_COUNT] = {
+    [LANGUAGE_PYTHON] = "python",
+    [LANGUAGE_BASH] = "bash",
+    [LANGUAGE_JAVASCRIPT] = "javascript",
+};
+
 const char *run_end_name(enum run_end end)
 {
     assert(end < END_COUNT);
@@ -38,6 +44,39 @@ const char *run_state_name(enum run_state state)
 {
     assert(state < STATE_COUNT);
     return state_names[state];
+}
+
+const char *run_language_name(enum run_language language)
+{
+    assert(language < LANGUAGE_COUNT);
+    return language_names[language];
+}
+
+int run_language_parse(const char *name, enum run_language *ret, struct err *e)
+{
+    for (size_t i = 0; i < LANGUAGE_COUNT; i++)
+        if (strcmp(name, language_names[i]) == 0) {
+            *ret = (enum run_language)i;
+            return 0;
+        }
+    return err_set(e, ERR_INVALID,
+                   "'%.40s' is no language known here; write python, bash or javascript", name);
+}
+
+enum run_language run_language_of_file(const char *name)
+{
+    static const struct {
+        const char *ending;
+        enum run_language language;
+    } endings[] = {
+        {".sh", LANGUAGE_BASH},        {".bash", LANGUAGE_BASH},      {".js", LANGUAGE_JAVASCRIPT},
+        {".mjs", LANGUAGE_JAVASCRIPT}, {".cjs", LANGUAGE_JAVASCRIPT},
+    };
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i].ending) == 0)
+            return endings[i].language;
+    return LANGUAGE_PYTHON;
 }
 
 void display_done(struct display *display)

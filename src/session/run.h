@@ -7,6 +7,7 @@
 #ifndef SESSION_RUN_H
 #define SESSION_RUN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,16 +63,21 @@ struct run_error {
 struct run_spec {
     const char *code;
     size_t code_len;
-    const char *name;       /* shown in tracebacks as the file's name; NULL: "<cell N>" */
-    const char *stdin_text; /* for input(); NULL: input() is an error */
+    enum run_language language; /* wire/frame.h; all but Python are one process for each run */
+    const char *name;           /* shown in tracebacks as the file's name; NULL: "<cell N>" */
+    const char *stdin_text;     /* for input(); NULL: input() is an error */
     size_t stdin_len;
     const char *const *env; /* NULL-ended "NAME=value" for this run only; NULL: none */
     uint32_t wall_ms;       /* 0: the session's limit */
+    /* True ends the run as cancelled, also before it has begun: whoever sets it calls
+     * session_cancel (kernel_cancel) afterwards, and no matter when, it is not missed. May be NULL. */
+    const atomic_bool *cancel;
 };
 
 struct run {
     enum run_end end;
     enum run_state state;
+    enum run_language language;
     struct names lost;    /* variables and files that did not survive sleeping, as "name: why" */
     struct keep out, err; /* stdout and stderr, head and tail */
     struct display *displays;
@@ -86,9 +92,9 @@ struct run {
     uint64_t duration_us;
     uint64_t cpu_us;
     uint64_t memory_peak;
-    uint64_t disk_bytes, disk_files;
-    struct limits limits; /* in force */
-    char hint[512];       /* what to do next; empty: nothing */
+    uint64_t disk_bytes, disk_files; /* of a run that the end of its jail ended */
+    struct limits limits;            /* in force */
+    char hint[512];                  /* what to do next; empty: nothing */
 };
 
 /* What happens while a run goes on, in order. The bytes are borrowed during the call. */
@@ -133,5 +139,13 @@ size_t display_bytes(const struct display *display);
 
 const char *run_end_name(enum run_end end);       /* "ok", "output_limit": what clients see */
 const char *run_state_name(enum run_state state); /* "fresh", "kept", "woken", "lost" */
+const char *run_language_name(enum run_language language); /* "python", "bash", "javascript" */
+
+/* The language of that name. Fails with ERR_INVALID and the names there are. */
+int run_language_parse(const char *name, enum run_language *ret, struct err *e);
+
+/* The language of a file by how its name ends: ".sh", ".bash", ".js", ".mjs", ".cjs"; Python's for
+ * all others. */
+enum run_language run_language_of_file(const char *name);
 
 #endif

@@ -265,6 +265,26 @@ static void every_end_and_state_has_a_name_of_its_own(void **state)
     assert_string_equal(run_state_name(STATE_LOST), "lost");
 }
 
+static void languages_are_known_by_name_and_by_file(void **state)
+{
+    (void)state;
+    enum run_language got;
+    struct err e = {0};
+    for (enum run_language l = 0; l < LANGUAGE_COUNT; l++) {
+        assert_int_equal(run_language_parse(run_language_name(l), &got, &e), 0);
+        assert_int_equal(got, l);
+    }
+    assert_int_equal(run_language_parse("node", &got, &e), -1);
+    assert_int_equal(e.code, ERR_INVALID);
+    assert_non_null(strstr(e.text, "python, bash or javascript"));
+    assert_int_equal(run_language_of_file("a.sh"), LANGUAGE_BASH);
+    assert_int_equal(run_language_of_file("a.min.js"), LANGUAGE_JAVASCRIPT);
+    assert_int_equal(run_language_of_file("a.mjs"), LANGUAGE_JAVASCRIPT);
+    assert_int_equal(run_language_of_file("a.py"), LANGUAGE_PYTHON);
+    assert_int_equal(run_language_of_file("a.sh.txt"), LANGUAGE_PYTHON);
+    assert_int_equal(run_language_of_file("sh"), LANGUAGE_PYTHON);
+}
+
 static void a_full_run_and_an_empty_one_can_be_done_twice(void **state)
 {
     (void)state;
@@ -301,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_nul_in_a_message_is_shown_and_does_not_end_it),
         cmocka_unit_test(a_traceback_at_the_limit_stays_and_past_it_keeps_head_and_tail),
         cmocka_unit_test(every_end_and_state_has_a_name_of_its_own),
+        cmocka_unit_test(languages_are_known_by_name_and_by_file),
         cmocka_unit_test(a_full_run_and_an_empty_one_can_be_done_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,9 @@ struct kernel *session_leave_kernel(struct session *s)
     pthread_mutex_lock(&s->lock);
     struct kernel *k = s->kernel;
     s->kernel = NULL;
+    s->memory_bytes = 0;
     s->image[0] = '\0';
+    s->has_old_libraries = false;
     size_t count = s->undo_count;
     s->undo_count = 0;
     pthread_mutex_unlock(&s->lock);
@@ -67,13 +69,18 @@ void session_drop_kernel(struct session *s)
     kernel_free(session_leave_kernel(s));
 }
 
-/* The kernel died and no run has said so yet. */
-static void lose(struct session *s, const char *how)
+void session_forget(struct session *s, const char *how)
 {
     (void)snprintf(
         s->note, sizeof s->note,
         "%s. Variables are lost; files in /mnt/data are kept. Define again what you need.", how);
     s->owes_loss = true;
+}
+
+/* The kernel died and no run has said so yet. */
+static void lose(struct session *s, const char *how)
+{
+    session_forget(s, how);
     session_drop_kernel(s);
     session_step(s, LIFE_LOST);
 }
@@ -105,14 +112,14 @@ static int start_from_image(struct session *s, struct err *e)
     struct kernel *k;
     if (current_take(s->all->current, &image, e))
         return -1;
-    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1};
+    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1, .libraries_fd = -1};
     if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &origin, &k, e))
         return -1;
     session_take_kernel(s, k, image.id);
     return 0;
 }
 
-int session_start(struct session *s, struct err *e)
+static int start_anyhow(struct session *s, struct err *e)
 {
     struct err why = {0};
     struct kernel *k;
@@ -122,6 +129,16 @@ int session_start(struct session *s, struct err *e)
         return -1;
     session_take_kernel(s, k, "");
     return 0;
+}
+
+int session_start(struct session *s, struct err *e)
+{
+    if (start_anyhow(s, e))
+        return -1;
+    if (!*s->tz || kernel_set_zone(s->kernel, s->tz, e) == 0)
+        return 0;
+    session_drop_kernel(s);
+    return -1;
 }
 
 static int keep_data(struct session *s, int data_fd, struct err *e)
@@ -231,6 +248,12 @@ static void annotate(struct session *s, struct run *run)
         names_text(&run->lost, NOTE_SIZE - 2, &lost);
         (void)snprintf(s->note, sizeof s->note, "%s.", lost.bytes ? lost.bytes : "");
     }
+    if (s->has_old_libraries && !*s->note && run->error.name &&
+        strcmp(run->error.name, "ModuleNotFoundError") == 0)
+        (void)snprintf(
+            s->note, sizeof s->note,
+            "This session has the libraries of when it began. What was installed since is "
+            "there in a new session, or after a restart.");
     (void)snprintf(hint, sizeof hint, "%s%s%.255s", s->note, *s->note && *run->hint ? " " : "",
                    run->hint);
     memcpy(run->hint, hint, sizeof hint);
@@ -238,10 +261,18 @@ static void annotate(struct session *s, struct run *run)
     s->owes_loss = false;
 }
 
+static void note_memory(struct session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->memory_bytes = kernel_memory(s->kernel);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* BUSY to what the kernel is now. */
 static void leave_busy(struct session *s)
 {
     if (kernel_is_alive(s->kernel)) {
+        note_memory(s);
         session_step(s, LIFE_END);
         return;
     }
@@ -363,6 +394,26 @@ int session_rollback(struct session *which, uint64_t run, struct err *e)
     return failed;
 }
 
+int session_restart(struct session *which, struct err *e)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    if (s->life == LIFE_GONE)
+        return err_set(e, ERR_NOT_FOUND, "the session was deleted");
+    bool has_file = s->life == LIFE_ASLEEP;
+    session_drop_kernel(s);
+    if (has_file)
+        sleeper_remove(s->all->dir_fd, s->id);
+    session_step(s, LIFE_RESET);
+    pthread_mutex_lock(&s->lock);
+    s->sleep_bytes = 0;
+    pthread_mutex_unlock(&s->lock);
+    s->owes_loss = false; /* nothing is lost that somebody wanted */
+    s->note[0] = '\0';
+    bool needs_sync = has_file || s->needs_sync;
+    s->needs_sync = false;
+    return needs_sync ? sleeper_sync(s->all->dir_fd, e) : 0;
+}
+
 void session_look(struct session *s, struct session_info *ret)
 {
     pthread_mutex_lock(&s->lock);
@@ -372,6 +423,8 @@ void session_look(struct session *s, struct session_info *ret)
                                  .runs = s->runs,
                                  .oldest = s->undo_count > 0 ? s->undo[0].before : 0,
                                  .sleep_bytes = s->sleep_bytes,
+                                 .memory_bytes = s->memory_bytes,
                                  .is_baked = s->image[0] != '\0'};
+    memcpy(ret->tz, s->tz, sizeof ret->tz);
     pthread_mutex_unlock(&s->lock);
 }

@@ -32,11 +32,13 @@
 #include "session/life.h"
 #include "session/names.h"
 #include "session/run.h"
+#include "session/zone.h"
 #include "wire/jail.h"
 
 struct current;
 struct pool;
 struct session;
+struct session_info;
 struct sessions;
 struct spawner;
 
@@ -56,6 +58,9 @@ void sessions_close(struct sessions *all);
 /* All there are, awake or asleep; the caller's to free. */
 int sessions_list(struct sessions *all, char (**ret)[ID_SIZE], size_t *ret_count, struct err *e);
 
+/* Whether a file of that session is there, and what it says of itself, without loading it. */
+bool sessions_peek(struct sessions *all, const char *id, struct session_info *ret);
+
 /* Ids of the images that sessions live or sleep under, for images_gc; the caller's to free. */
 int sessions_images(struct sessions *all, char (**ret)[HASH_HEX_SIZE], size_t *ret_count,
                     struct err *e);
@@ -65,6 +70,7 @@ enum { SNAPSHOTS_MAX = JAIL_COPIES_MAX - 2 };
 struct session_options {
     struct limits limits;
     uint32_t snapshots; /* how many of the last runs can be undone; at most SNAPSHOTS_MAX */
+    char tz[ZONE_SIZE]; /* its time zone, see zone.h; "": UTC */
 };
 
 /* Starts one: from the pool, the image, or cold. *ret is the caller's to unref. Fails like
@@ -74,6 +80,13 @@ int session_new(struct sessions *all, const struct session_options *options, int
 
 /* One that exists, also one that an earlier process put to sleep. Fails with ERR_NOT_FOUND. */
 int session_find(struct sessions *all, const char *id, struct session **ret, struct err *e);
+
+/* The session of that id without starting anything: one that exists, or one with no kernel and no
+ * file, for which the next call that needs a kernel starts it. `is_lost`: it had a memory, which went
+ * with an earlier process; then its file is looked for, and if there is none its next run says LOST.
+ * Otherwise the id must be new. */
+int session_place(struct sessions *all, const char *id, const struct session_options *options,
+                  bool is_lost, struct session **ret, struct err *e);
 
 /* Lets go of it; it lives on. NULL is fine. */
 void session_unref(struct session *s);
@@ -91,7 +104,11 @@ struct session_info {
     uint64_t runs;        /* that it has seen */
     uint64_t oldest;      /* session_rollback goes back to before this run at most; 0: to none */
     uint64_t sleep_bytes; /* what its file takes on disk */
-    bool is_baked;        /* awake, and from an image: can sleep without losing anything */
+    /* What all its processes use, as last heard of: at the end of its last run. 0: it is not awake,
+     * or has run nothing yet. */
+    uint64_t memory_bytes;
+    char tz[ZONE_SIZE]; /* "": UTC */
+    bool is_baked;      /* awake, and from an image: can sleep without losing anything */
 };
 
 void session_look(struct session *s, struct session_info *ret);
@@ -145,6 +162,12 @@ int session_fork(struct session *s, int data_fd, struct session **ret, struct er
 /* Back to what it was before run number `run`, from 1. Its files are not touched. Fails with
  * ERR_NOT_FOUND when there is no snapshot of that. */
 int session_rollback(struct session *s, uint64_t run, struct err *e);
+
+/* Ends its kernel, or removes its file, and its snapshots; whatever it remembers is gone, and that is
+ * meant: the next run starts a new kernel and says FRESH. Id, limits, number of runs and data
+ * directory stay. When this has returned 0, a power cut does not bring its memory back. Fails with
+ * ERR_NOT_FOUND (deleted), or with what the disk fails with; it is started anew then, too. */
+int session_restart(struct session *s, struct err *e);
 
 /* Ends it and removes its file. Whoever still has it gets ERR_NOT_FOUND from then on. */
 int session_delete(struct session *s, struct err *e);

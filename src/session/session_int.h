@@ -35,13 +35,16 @@ struct session {
     enum life life;
     struct kernel *kernel; /* IDLE, BUSY, RESTING */
     uint64_t runs, sleep_bytes, generation;
+    uint64_t memory_bytes;             /* as last heard of; 0 without a kernel */
     struct undo undo[JAIL_COPIES_MAX]; /* oldest first */
     size_t undo_count;
 
     struct limits limits;
     uint32_t snapshots;
+    char tz[ZONE_SIZE];
     int data_fd;               /* a duplicate while there is a kernel; -1 */
     char image[HASH_HEX_SIZE]; /* that the kernel came from; "": cold */
+    bool has_old_libraries;    /* it imports what was there when its image was made */
     bool owes_loss;            /* it died and no run has said so */
     bool needs_sync;           /* its file was removed, not yet durably */
     char note[NOTE_SIZE];      /* for the hint of the next run */
@@ -83,6 +86,9 @@ void session_step(struct session *s, enum life_event event);
 /* A kernel if it has none: started, or woken from its file. Where the file cannot be woken, it is
  * set aside, and a new kernel will say LOST. On failure it is what it was. */
 int session_rise(struct session *s, int data_fd, struct err *e);
+
+/* Its memory is gone, and the next run says so and how that came about. */
+void session_forget(struct session *s, const char *how);
 
 /* A new kernel for it: from the pool, the image, or cold. RISING only. */
 int session_start(struct session *s, struct err *e);

@@ -95,6 +95,7 @@ static struct session *make_session(struct sessions *all, const struct session_s
     s->life = seed->life;
     s->limits = seed->options.limits;
     s->snapshots = seed->options.snapshots;
+    memcpy(s->tz, seed->options.tz, sizeof s->tz);
     s->runs = seed->runs;
     s->generation = seed->generation;
     s->sleep_bytes = seed->sleep_bytes;
@@ -141,7 +142,8 @@ int session_new(struct sessions *all, const struct session_options *options, int
     if (options->snapshots > SNAPSHOTS_MAX)
         return err_set(e, ERR_INVALID, "at most %d runs can be undone", SNAPSHOTS_MAX);
     const struct session_seed seed = {.life = LIFE_EMPTY, .options = *options};
-    if (limits_check(&options->limits, e) || session_add(all, &seed, &s, e))
+    if (limits_check(&options->limits, e) || zone_check(options->tz, e) ||
+        session_add(all, &seed, &s, e))
         return -1;
     (void)session_begin(s);
     int failed = session_rise(s, data_fd, e);
@@ -164,7 +166,8 @@ static int find_asleep(struct sessions *all, const char *id, struct session **re
     struct sleeper head = {0};
     struct err why = {0};
     if (sleeper_look(all->dir_fd, id, &head, &seed.sleep_bytes, &why) == 0) {
-        seed.options = (struct session_options){head.limits, head.snapshots};
+        seed.options = (struct session_options){.limits = head.limits, .snapshots = head.snapshots};
+        memcpy(seed.options.tz, head.tz, sizeof head.tz);
         seed.runs = head.runs;
         seed.generation = head.generation;
         sleeper_done(&head);
@@ -179,6 +182,20 @@ static int find_asleep(struct sessions *all, const char *id, struct session **re
     return session_add(all, &seed, ret, e);
 }
 
+bool sessions_peek(struct sessions *all, const char *id, struct session_info *ret)
+{
+    struct sleeper head = {0};
+    struct err ignored = {0};
+    *ret = (struct session_info){.life = LIFE_ASLEEP};
+    if (sleeper_look(all->dir_fd, id, &head, &ret->sleep_bytes, &ignored))
+        return sleeper_exists(all->dir_fd, id);
+    ret->limits = head.limits;
+    ret->snapshots = head.snapshots;
+    ret->runs = head.runs;
+    sleeper_done(&head);
+    return true;
+}
+
 int session_find(struct sessions *all, const char *id, struct session **ret, struct err *e)
 {
     pthread_mutex_lock(&all->lock);
@@ -188,6 +205,29 @@ int session_find(struct sessions *all, const char *id, struct session **ret, str
     pthread_mutex_unlock(&all->lock);
     if (!s)
         return find_asleep(all, id, ret, e);
+    *ret = s;
+    return 0;
+}
+
+int session_place(struct sessions *all, const char *id, const struct session_options *options,
+                  bool is_lost, struct session **ret, struct err *e)
+{
+    struct session *s;
+    const struct session_seed seed = {.id = id, .life = LIFE_EMPTY, .options = *options};
+    if (is_lost && session_find(all, id, ret, e) == 0)
+        return 0;
+    if (is_lost && e->code != ERR_NOT_FOUND)
+        return -1;
+    if (options->snapshots > SNAPSHOTS_MAX)
+        return err_set(e, ERR_INVALID, "at most %d runs can be undone", SNAPSHOTS_MAX);
+    if (limits_check(&options->limits, e) || zone_check(options->tz, e) ||
+        session_add(all, &seed, &s, e))
+        return -1;
+    if (is_lost) {
+        (void)session_begin(s);
+        session_forget(s, "The server was restarted while the session was awake");
+        session_end(s);
+    }
     *ret = s;
     return 0;
 }

@@ -11,7 +11,8 @@ enum {
     AT_LIMITS = 128,
     AT_SESSION = AT_LIMITS + 6 * 8 + 5 * 4,
     SESSION_LEN = 64,
-    AT_ZEROS = AT_SESSION + SESSION_LEN,
+    AT_ZONE = AT_SESSION + SESSION_LEN,
+    AT_ZEROS = AT_ZONE + ZONE_SIZE,
     AT_HASH = SLEEPER_HEAD - HASH_LEN,
     FLAG_RESEED = 1,
 };
@@ -80,6 +81,7 @@ int sleeper_put(const struct sleeper *s, struct buf *out, struct err *e)
     memcpy(head + 96, s->image, HASH_LEN);
     put_limits(head + AT_LIMITS, &s->limits);
     memcpy(head + AT_SESSION, s->session_id, strnlen(s->session_id, SESSION_LEN));
+    memcpy(head + AT_ZONE, s->tz, strnlen(s->tz, ZONE_SIZE - 1));
     if (buf_check(&names, e) || hash_head(head, names.bytes, names.len, head + AT_HASH, e))
         return -1;
     buf_add(out, head, sizeof head);
@@ -108,6 +110,16 @@ static bool is_zero(const uint8_t *bytes, size_t len)
     return true;
 }
 
+/* Text of that many bytes at most, and NULs behind it. */
+static bool is_padded(const uint8_t *at, size_t size)
+{
+    size_t len = strnlen((const char *)at, size);
+    for (size_t i = 0; i < len; i++)
+        if (at[i] <= ' ' || at[i] > '~')
+            return false;
+    return len < size && is_zero(at + len, size - len);
+}
+
 /* Everything that is wrong with a head beside its hash; NULL if nothing is. */
 static const char *find_fault(const uint8_t *head, uint64_t file_len)
 {
@@ -126,6 +138,8 @@ static const char *find_fault(const uint8_t *head, uint64_t file_len)
         return "variables do not sleep under an image";
     if (!sleeper_is_id(id, id_len) || !is_zero(head + AT_SESSION + id_len, SESSION_LEN - id_len))
         return "it names no session";
+    if (!is_padded(head + AT_ZONE, ZONE_SIZE))
+        return "it names no time zone";
     if (limits_check(&limits, &ignored))
         return "its limits are out of range";
     if (names_len > SLEEPER_NAMES_MAX || file_len < (uint64_t)SLEEPER_HEAD + names_len ||
@@ -178,6 +192,7 @@ int sleeper_get(const uint8_t *bytes, size_t len, uint64_t file_len, struct slee
     memcpy(s.body_sha256, bytes + 64, HASH_LEN);
     memcpy(s.image, bytes + 96, HASH_LEN);
     memcpy(s.session_id, bytes + AT_SESSION, SESSION_LEN);
+    memcpy(s.tz, bytes + AT_ZONE, ZONE_SIZE);
     if (get_names((const char *)bytes + SLEEPER_HEAD, names_len, &s.lost, e)) {
         sleeper_done(&s);
         return -1;

@@ -17,7 +17,8 @@
  *          96     32   id of the image it slept under; zeros for variables
  *         128     68   limits: six u64 and five u32, in the order of struct limits
  *         196     64   id of the session, padded with NULs
- *         260    220   zeros
+ *         260     64   time zone, padded with NULs; none: UTC
+ *         324    156   zeros
  *         480     32   SHA-256 of all of the above and the names
  *         512          names that were lost so far, each ended by a NUL
  *                      the body, to the end of the file
@@ -48,6 +49,7 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "session/names.h"
+#include "session/zone.h"
 #include "wire/limits.h"
 
 struct err;
@@ -71,6 +73,7 @@ struct sleeper {
     uint8_t image[HASH_LEN]; /* DELTA */
     struct limits limits;
     char session_id[ID_SIZE];
+    char tz[ZONE_SIZE];
     struct names lost; /* what the next run has to name */
 };
 

@@ -28,7 +28,8 @@ static struct sleeper sample(void)
                         .runs = 17,
                         .body_len = sizeof body,
                         .limits = LIMITS_DEFAULT,
-                        .session_id = "ses_abc"};
+                        .session_id = "ses_abc",
+                        .tz = "Europe/Berlin"};
     struct err e = {0};
     scoped(hash_done) struct hash h = {0};
     int failed =
@@ -78,6 +79,7 @@ static void what_was_written_is_read_again(void **state)
     assert_int_equal(got.snapshots, 3);
     assert_int_equal(got.generation, 2);
     assert_int_equal(got.runs, 17);
+    assert_string_equal(got.tz, "Europe/Berlin");
     assert_int_equal(got.created_wall_us, s.created_wall_us);
     assert_memory_equal(got.image, s.image, HASH_LEN);
     assert_memory_equal(&got.limits, &s.limits, sizeof s.limits);

@@ -57,6 +57,7 @@ static int make_head(const struct session *s, enum sleeper_kind kind, struct sle
                             .runs = s->runs,
                             .limits = s->limits};
     memcpy(ret->session_id, s->id, sizeof ret->session_id);
+    memcpy(ret->tz, s->tz, sizeof ret->tz);
     if (kind == SLEEPER_DELTA)
         image_from_hex(s->image, ret->image);
     return copy_names(&ret->lost, kernel_lost(s->kernel), e);
@@ -214,6 +215,41 @@ static int get_up(struct session *s, struct kernel *k, struct sleeper *head, str
     return 0;
 }
 
+/* The kernel that a delta comes to. Under an old image it sees the libraries of then, if they were
+ * kept: *ret_has_libraries. A session that was awake during the upgrade may hold files of now as well;
+ * then it does not come up with those of then, and gets those of now. */
+static int start_delta(struct session *s, const struct limits *limits,
+                       const struct current_image *image, int delta_fd, struct kernel **ret,
+                       bool *ret_has_libraries, struct err *e)
+{
+    struct kernel_origin origin = {image->fd, delta_fd, image->libraries_fd};
+    struct err why = {0};
+    off_t begin = lseek(delta_fd, 0, SEEK_CUR);
+    *ret_has_libraries = origin.libraries_fd >= 0;
+    if (*ret_has_libraries) {
+        if (kernel_start(s->all->spawner, limits, s->data_fd, &origin, ret, &why) == 0)
+            return 0;
+        if (begin < 0 || lseek(delta_fd, begin, SEEK_SET) < 0)
+            return err_sys(e, errno, "read a sleeping session");
+        *ret_has_libraries = false;
+        origin.libraries_fd = -1;
+    }
+    return kernel_start(s->all->spawner, limits, s->data_fd, &origin, ret, e);
+}
+
+/* What the next run says of a session that woke under an old image. */
+static void note_old(struct session *s, const struct current_image *image, bool has_libraries)
+{
+    if (!image->is_old || (has_libraries && !image->is_changed_elsewhere))
+        return; /* whatever it does, it is as if nothing had been upgraded */
+    (void)snprintf(
+        s->note, sizeof s->note,
+        "%s were upgraded since this session began; it goes on with the old ones. What it "
+        "%s from now on may not fit: a new session has the new.",
+        has_libraries ? "System libraries" : "Libraries",
+        has_libraries ? "loads of those" : "imports");
+}
+
 static int wake_delta(struct session *s, struct sleeper *head, int fd, struct err *e)
 {
     scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
@@ -224,18 +260,16 @@ static int wake_delta(struct session *s, struct sleeper *head, int fd, struct er
         e->code = e->code == ERR_UNAVAILABLE ? ERR_DAMAGED : e->code; /* fits no host like this */
         return err_wrap(e, "the image it slept under");
     }
-    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = fd};
-    if (kernel_start(s->all->spawner, &head->limits, s->data_fd, &origin, &k, e))
+    bool has_libraries;
+    if (start_delta(s, &head->limits, &image, fd, &k, &has_libraries, e))
         return -1;
     if ((head->reseeds && kernel_reseed(k, e)) || get_up(s, k, head, e)) {
         kernel_free(k);
         return -1;
     }
     session_take_kernel(s, k, hex);
-    if (image.is_old)
-        (void)snprintf(s->note, sizeof s->note,
-                       "Libraries were upgraded since this session began; it goes on with the old "
-                       "ones. What it imports from now on may not fit: a new session has the new.");
+    s->has_old_libraries = has_libraries;
+    note_old(s, &image, has_libraries);
     return 0;
 }
 
@@ -340,10 +374,11 @@ static int wake_branch(struct session *s, struct session *from, int delta, int d
         return err_sys(e, errno, "keep the data directory");
     if (current_take_id(s->all->current, from->image, &image, e))
         return -1;
-    const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = delta};
-    if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &origin, &k, e))
+    bool has_libraries;
+    if (start_delta(s, &s->limits, &image, delta, &k, &has_libraries, e))
         return -1;
     session_take_kernel(s, k, image.id);
+    s->has_old_libraries = has_libraries;
     if (kernel_reseed(k, e) || copy_names(&lost, kernel_lost(from->kernel), e) ||
         copy_names(&lost, kernel_lost(k), e))
         return -1;
@@ -353,11 +388,13 @@ static int wake_branch(struct session *s, struct session *from, int delta, int d
 
 static int fork_awake(struct session *s, int data_fd, struct session **ret, struct err *e)
 {
-    const struct session_seed seed = {
-        .life = LIFE_EMPTY, .options = {s->limits, s->snapshots}, .runs = s->runs};
+    struct session_seed seed = {.life = LIFE_EMPTY,
+                                .options = {.limits = s->limits, .snapshots = s->snapshots},
+                                .runs = s->runs};
     scoped(sleeper_abandon) struct sleeper_draft draft = SLEEPER_DRAFT_NONE;
     scoped(fd_closep) int delta = -1;
     struct session *branch;
+    memcpy(seed.options.tz, s->tz, sizeof s->tz);
     if (write_delta(s, &draft, &delta, e) || session_add(s->all, &seed, &branch, e))
         return -1;
     (void)session_begin(branch); /* nobody else knows it */

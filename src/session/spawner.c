@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -70,18 +72,28 @@ static int hear(struct spawner *s, struct err *e)
         return err_set(e, ERR_UNAVAILABLE, "the spawner did not answer in time");
     if (fd_recv(s->sock, bytes, sizeof bytes, &len, NULL, 0, &fd_count, e))
         return err_wrap(e, "hear the spawner");
-    struct jail_event event;
-    if (jail_event_get(bytes, len, &event, e) == 0)
-        return err_set(e, ERR_UNAVAILABLE, "this host cannot hold a sandbox: %s", event.step);
     if (len == 0)
         return err_set(e, ERR_UNAVAILABLE, "the spawner died while starting");
+    struct jail_event event;
+    struct err no_event = {0}; /* what is none should be the greeting */
+    if (jail_event_get(bytes, len, &event, &no_event) == 0)
+        return err_set(e, ERR_UNAVAILABLE, "this host cannot hold a sandbox: %s", event.step);
     return jail_hello_get(bytes, len, &s->hello, e);
 }
 
 int spawner_open(const char *spawn_path, const char *kernel_path, const char *loader_path,
                  struct spawner **ret, struct err *e)
 {
-    char *const argv[] = {"cicada-spawn", (char *)kernel_path, (char *)loader_path, NULL};
+    return spawner_open_for(spawn_path, kernel_path, loader_path, 0, ret, e);
+}
+
+int spawner_open_for(const char *spawn_path, const char *kernel_path, const char *loader_path,
+                     uid_t data_uid, struct spawner **ret, struct err *e)
+{
+    char uid[16];
+    (void)snprintf(uid, sizeof uid, "%u", data_uid);
+    char *const argv[] = {"cicada-spawn", (char *)kernel_path,
+                          loader_path ? (char *)loader_path : "-", uid, NULL};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return err_sys(e, errno, "socketpair");
@@ -115,8 +127,9 @@ static void await_end(pid_t pid)
     int64_t deadline_us = clock_us() + CLOSE_TIMEOUT_MS * 1000;
     while (fd >= 0 && poll(&ended, 1, clock_poll_ms(deadline_us)) < 0 && errno == EINTR) {
     }
-    if (fd >= 0 && ended.revents == 0)
-        (void)kill(pid, SIGKILL); /* our child, not reaped yet: it is still the same */
+    bool is_stuck = fd >= 0 && ended.revents == 0;
+    if (is_stuck && kill(pid, SIGKILL) && errno == EPERM) /* our child, not reaped yet: the same */
+        return; /* it is root and we no longer are: whoever is will see to it */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
 }
@@ -156,6 +169,7 @@ int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[
         sent[i] = fds[which[i]];
     jail_spec_put(spec, bytes);
     if (fd_send(s->sock, bytes, sizeof bytes, sent, count, e))
-        return err_wrap(e, "ask for a jail");
+        return err_set(e, ERR_UNAVAILABLE,
+                       "no sandbox can be made any more; start the server again");
     return 0;
 }

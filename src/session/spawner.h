@@ -6,8 +6,11 @@
 #ifndef SESSION_SPAWNER_H
 #define SESSION_SPAWNER_H
 
+#include <sys/types.h>
+
 #include "wire/jail.h"
 
+struct err;
 struct spawner;
 
 /* Starts the program `spawn_path`, which will exec `kernel_path` inside each jail, or `loader_path`
@@ -16,13 +19,20 @@ struct spawner;
  * host cannot hold a jail. */
 int spawner_open(const char *spawn_path, const char *kernel_path, const char *loader_path,
                  struct spawner **ret, struct err *e);
+
+/* The same, and as root it mounts directories of that user only, whatever this process asks for
+ * later: for one that is about to become that user. */
+int spawner_open_for(const char *spawn_path, const char *kernel_path, const char *loader_path,
+                     uid_t data_uid, struct spawner **ret, struct err *e);
+
 void spawner_close(struct spawner *s);
 
 const struct jail_hello *spawner_hello(const struct spawner *s);
 int spawner_pid(const struct spawner *s);
 
 /* Asks for a jail. `fds` are borrowed; those that do not come with this spec (jail_spec_fds) are
- * not looked at. Does not wait: the answer comes over the handle. */
+ * not looked at. Does not wait: the answer comes over the handle. Fails with ERR_UNAVAILABLE when the
+ * spawner is gone. */
 int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[JAIL_FDS],
                  struct err *e);
 

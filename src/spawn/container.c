@@ -26,6 +26,7 @@ static const struct landlock_rule shared_rules[] = {
     {"/etc/ld.so.cache", LANDLOCK_READ, true},
     {"/etc/matplotlibrc", LANDLOCK_READ, true},
     {"/etc/mime.types", LANDLOCK_READ, true},
+    {"/etc/ssl/openssl.cnf", LANDLOCK_READ, true}, /* Node does not start when it may not see it */
     {"/proc/cpuinfo", LANDLOCK_READ, true},
     {"/proc/meminfo", LANDLOCK_READ, true},
     {"/proc/self", LANDLOCK_DEV, false},

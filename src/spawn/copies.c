@@ -158,6 +158,18 @@ static int forbid_forks(struct jail *j, bool is_forbidden)
     return j->group ? cgroup_set_pids(j->group, is_forbidden ? 0 : j->limits.pids) : 0;
 }
 
+/* The session may have stopped the copy. Nobody is left who could do it again, and one that runs is
+ * not told anything: it may have a handler. */
+static void let_run(const struct jail *j)
+{
+    char stat[512];
+    if (!proc_read(j->kernel, "stat", stat, sizeof stat))
+        return;
+    const char *name_end = strrchr(stat, ')');
+    if (name_end && strncmp(name_end, ") T", 3) == 0)
+        (void)syscall(SYS_pidfd_send_signal, j->kernel_fd, SIGCONT, NULL, 0);
+}
+
 void jail_go_on_switching(struct jail *j)
 {
     if (j->life != LIFE_LIVE || j->old_fd < 0)
@@ -166,6 +178,7 @@ void jail_go_on_switching(struct jail *j)
     if (!is_alive(j->old_fd))
         jail_unwatch(j, j->old_fd); /* it would go on telling */
     if (kill_others(j)) {
+        let_run(j);
         int why = forbid_forks(j, false);
         jail_drop(j, &j->old_fd);
         if (why)

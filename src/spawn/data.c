@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/fdio.h"
 #include "base/scope.h"
@@ -26,6 +25,8 @@ int jail_check_data(struct jail *j, struct err *e)
         return err_set(e, ERR_INVALID, "the data directory is not an open directory");
     if (j->host->is_root && st.st_uid == 0)
         return err_set(e, ERR_DENIED, "the data directory belongs to root");
+    if (j->host->is_root && j->host->data_uid != 0 && st.st_uid != j->host->data_uid)
+        return err_set(e, ERR_DENIED, "the data directory is not the engine's own");
     return 0;
 }
 
@@ -105,7 +106,8 @@ void jail_attach(struct jail *j, int data_fd)
     }
     j->data_fd = data_fd;
     j->data = DATA_SENT;
-    if (jail_check_data(j, &e) || jail_count_data(j, &e) || jail_send_data(j, j->attach, &e))
+    /* What is there is counted while pid 1 mounts it: no code can change it before ATTACHED. */
+    if (jail_check_data(j, &e) || jail_send_data(j, j->attach, &e) || jail_count_data(j, &e))
         jail_break(j, e.text, 0);
 }
 
@@ -118,7 +120,7 @@ static void on_settled(struct jail *j)
     if (!is_mounted || j->life != LIFE_LIVE)
         return;
     j->data = DATA_THERE;
-    j->look_us = clock_us();
+    jail_look_soon(j);
     jail_tell(j, &(struct jail_event){.kind = JAIL_ATTACHED});
 }
 

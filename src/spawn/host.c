@@ -177,15 +177,16 @@ static int adopt_orphans(struct err *e)
     return 0;
 }
 
-int host_open(const char *kernel_path, const char *loader_path, struct host *ret, struct err *e)
+int host_open(const struct spawn_options *options, struct host *ret, struct err *e)
 {
     struct host h = {.uid_claim = -1,
                      .epoll_fd = -1,
                      .root = {-1, -1},
-                     .kernel_path = kernel_path,
-                     .loader_path = loader_path};
+                     .kernel_path = options->kernel_path,
+                     .loader_path = options->loader_path,
+                     .data_uid = options->data_uid};
     h.is_root = geteuid() == 0;
-    if (access(kernel_path, X_OK))
+    if (access(h.kernel_path, X_OK))
         return err_sys(e, errno, "find the kernel program");
     if (raise_descriptors(&h, e) || cgroups_open(&h.cgroups, &h.support, e))
         goto fail;

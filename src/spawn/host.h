@@ -33,6 +33,7 @@ struct host {
     uid_t uid_base;          /* of the block of uids that is ours, as root */
     int uid_claim;           /* held while the block is ours */
     const char *kernel_path; /* the kernel program, on the host */
+    uid_t data_uid; /* as root: whose directories may be mounted; 0: anybody's but root's */
     const char *loader_path; /* NULL: none that could be used */
     struct spare spare;      /* for the next jail */
     struct habit habit;
@@ -41,10 +42,19 @@ struct host {
     bool is_reserved; /* those numbers are taken */
 };
 
+/* What the engine says when it starts us. */
+struct spawn_options {
+    const char *kernel_path; /* the program each jail runs */
+    const char *loader_path; /* the loader that starts it from an image; NULL: there is none */
+    uid_t
+        data_uid; /* see struct host. A server that has given up root names itself, so that it cannot
+                       have somebody else's directory mounted should it be taken over */
+};
+
 /* Fails with ERR_UNAVAILABLE only when a step fails that worked in the trial. A tier of none is not
  * a failure here: the hello says so and the engine refuses; nor is a missing loader (`loader_path`
  * NULL or not to be found): then nothing starts from an image. Blocks for some milliseconds. */
-int host_open(const char *kernel_path, const char *loader_path, struct host *ret, struct err *e);
+int host_open(const struct spawn_options *options, struct host *ret, struct err *e);
 void host_close(struct host *h);
 
 /* Takes the numbers that descriptors are placed at, once ours have come half way there, so that

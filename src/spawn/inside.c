@@ -127,6 +127,8 @@ static _Noreturn void become_kernel(const struct inside *in)
     need(report, "set no_new_privs", confine_no_new_privs());
     const char *path = "restrict";
     int why = landlock_restrict(in->rules, in->rule_count, &path);
+    if (why && path == in->program) /* where it lies on the host is nobody's business */
+        fail(report, "let the session read the kernel program", why);
     if (why)
         fail(report, path ? path : "restrict with Landlock", why);
     if (in->has_fixed_layout)
@@ -193,6 +195,10 @@ static void enter_root(const struct inside *in)
     const char *step;
     int why = root_enter(in->limits->tmp_bytes, &step);
     need(in->report, step, why);
+    for (size_t i = 0; i < JAIL_LIBRARIES; i++)
+        if (in->libraries[i] >= 0)
+            need(in->report, "mount the libraries it was baked with",
+                 root_cover(in->libraries[i], jail_libraries[i].path));
     if (in->attach < 0)
         receive_data(in->report);
 }

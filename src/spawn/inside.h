@@ -27,7 +27,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/filter.h"
 #include "sandbox/landlock.h"
-#include "wire/limits.h"
+#include "wire/jail.h"
 
 /* A page that pid 1 shares with the spawner: it may not make system calls to say or hear anything.
  * `kernel` is the process whose end is the jail's, numbered as inside; pid 1 sets it, and the
@@ -47,12 +47,13 @@ struct inside {
     size_t rule_count;
     char *const *env;
     struct last_words *words;
-    const struct cgroup *group; /* NULL: none */
-    int report;                 /* SEQPACKET socket to the spawner */
-    int attach;                 /* the same, parked; otherwise -1 */
-    int control;                /* the kernel's end */
-    int out, err;               /* its stdout and stderr */
-    int image, delta;           /* for the loader; otherwise -1 */
+    const struct cgroup *group;    /* NULL: none */
+    int report;                    /* SEQPACKET socket to the spawner */
+    int attach;                    /* the same, parked; otherwise -1 */
+    int control;                   /* the kernel's end */
+    int out, err;                  /* its stdout and stderr */
+    int image, delta;              /* for the loader; otherwise -1 */
+    int libraries[JAIL_LIBRARIES]; /* mounts of what it sees instead of the host's; -1: none */
     bool has_namespaces;
     bool has_fixed_layout; /* no address space randomisation */
     int data_dir;          /* without namespaces; with them a mount comes by a socket */

@@ -171,6 +171,29 @@ size_t jail_hear(int sock, char bytes[sizeof(struct inside_failure)], int *ret_f
     return 0;
 }
 
+_Static_assert((int)CGROUP_COUNTS_CPU == JAIL_COUNTER_CPU &&
+                   (int)CGROUP_COUNTS_MEMORY == JAIL_COUNTER_MEMORY &&
+                   (int)CGROUP_COUNTS_PEAK == JAIL_COUNTER_PEAK &&
+                   (int)CGROUP_COUNTERS == JAIL_COUNTERS,
+               "the engine gets the counters as they are");
+
+static void tell_started(struct jail *j)
+{
+    const struct jail_event started = {.kind = JAIL_STARTED};
+    uint8_t bytes[JAIL_EVENT_SIZE];
+    int fds[JAIL_COUNTERS];
+    struct err ignored = {0};
+    if (!j->group || cgroup_open_counters(j->group, fds)) {
+        jail_tell(j, &started); /* then it will ask */
+        return;
+    }
+    jail_event_put(&started, bytes);
+    if (fd_send(j->handle, bytes, sizeof bytes, fds, JAIL_COUNTERS, &ignored))
+        jail_tell(j, &started);
+    for (size_t i = 0; i < JAIL_COUNTERS; i++)
+        (void)close(fds[i]);
+}
+
 void jail_on_report(struct jail *j)
 {
     char bytes[sizeof(struct inside_failure)];
@@ -185,7 +208,7 @@ void jail_on_report(struct jail *j)
     } else if (len == 0) {
         jail_drop(j, &j->report);
         if (j->kernel_fd >= 0 && life_step(&j->life, LIFE_EXECUTED))
-            jail_tell(j, &(struct jail_event){.kind = JAIL_STARTED});
+            tell_started(j);
     }
 }
 
@@ -222,6 +245,11 @@ static void look_again_in(struct jail *j, int64_t pause_us)
 {
     j->pause_us = pause_us;
     j->look_us = clock_us() + pause_us;
+}
+
+void jail_look_soon(struct jail *j)
+{
+    look_again_in(j, LOOK_FIRST_US);
 }
 
 /* Disk and files together: whether they change. */

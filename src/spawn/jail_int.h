@@ -44,6 +44,18 @@ void container_sweep(struct jail *j);
 int jail_check_data(struct jail *j, struct err *e);
 int jail_send_data(struct jail *j, int sock, struct err *e);
 
+/* libraries.c: mounts that are nowhere yet, of each directory in a tree of libraries that a jail will
+ * see instead of the host's (wire/jail.h). Fails with ERR_DENIED when others could write to it. */
+struct libraries {
+    int mounts[JAIL_LIBRARIES]; /* owned; -1: none */
+};
+#define LIBRARIES_NONE ((struct libraries){{-1, -1, -1}})
+int libraries_mount(const struct host *host, int tree_fd, struct libraries *ret, struct err *e);
+void libraries_done(struct libraries *l); /* back to LIBRARIES_NONE */
+
+/* The first look at what it uses comes in a moment: whoever waits for the jail comes first. */
+void jail_look_soon(struct jail *j);
+
 /* From now on growth of the directory counts. Pid 1 exists, but it has no way in yet. */
 int jail_count_data(struct jail *j, struct err *e);
 

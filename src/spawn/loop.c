@@ -245,13 +245,13 @@ static int greet(const struct loop *l, struct err *e)
     return fd_send(l->sock, bytes, sizeof bytes, NULL, 0, e);
 }
 
-int spawn_serve(int sock, const char *kernel_path, const char *loader_path, struct err *e)
+int spawn_serve(int sock, const struct spawn_options *options, struct err *e)
 {
     struct loop *l = calloc(1, sizeof *l);
     if (!l)
         return err_set(e, ERR_NO_MEMORY, "start");
     l->sock = sock;
-    int failed = host_open(kernel_path, loader_path, &l->host, e);
+    int failed = host_open(options, &l->host, e);
     if (failed) {
         say_why(sock, e->text);
         free(l);

@@ -205,6 +205,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
 {
     struct host *host = j->host;
     scoped(fd_closep) int report = -1, attach = -1;
+    scoped(libraries_done) struct libraries libraries = LIBRARIES_NONE;
     struct environment env;
     struct arguments args;
     char home[PATH_MAX] = "/tmp";
@@ -212,6 +213,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
     if (host_reserve(host, j->handle, e) || check_tier(j, spec, e) ||
         (spec->start != JAIL_COLD && check_image(spec, fds[JAIL_FD_IMAGE], &image_bytes, e)) ||
         prepare(j, &report, &attach, e) ||
+        (spec->has_libraries && libraries_mount(host, fds[JAIL_FD_LIBRARIES], &libraries, e)) ||
         (!j->has_namespaces && container_home(j->data_fd, home, e)))
         return -1;
     environment_init(&env, &j->limits, home, host->control_at);
@@ -234,6 +236,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
                         .data_dir = j->data_fd,
                         .control_at = host->control_at,
                         .uid = (uid_t)-1};
+    memcpy(in.libraries, libraries.mounts, sizeof in.libraries);
     limit_without_groups(j, image_bytes, &in);
     if (j->has_namespaces ? start_full(j, &in, e) : start_in_container(host, j, &in, e))
         return -1;
@@ -247,7 +250,9 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
         jail_expect_data(j);
     else if (j->has_namespaces && (jail_count_data(j, e) || jail_send_data(j, j->report, e)))
         return -1;
-    j->look_us = j->usage || j->polls_memory ? clock_us() : CLOCK_NEVER;
+    j->look_us = CLOCK_NEVER;
+    if (j->usage || j->polls_memory)
+        jail_look_soon(j);
     return watch_all(j, e);
 }
 

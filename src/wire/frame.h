@@ -23,11 +23,13 @@
  * Kinds, their fields (* = any number of times) and who answers:
  *
  *   engine -> kernel
- *     RUN       CODE NAME? STDIN? ENV*        run it; frames below follow, DONE is the last
+ *     RUN       CODE NAME? LANGUAGE? STDIN? ENV*
+ *                                             run it; frames below follow, DONE is the last
  *     ACK                                     answers SYNC, DISPLAY and CLEAR
  *     ASK       TOPIC CODE? CURSOR?           "complete", "inspect", "variables"; REPLY follows
  *     ENTER     ENV*                          first thing to one from an image: what differs from
- *                                             when it was baked; a parked one goes into /mnt/data
+ *                                             when it was baked; a parked one goes into /mnt/data.
+ *                                             TZ: the session's time zone, also to others
  *     RESEED                                  another with the same memory lives: new random numbers
  *     WARM                                    touch what most code will need; DONE follows
  *     SLEEP     STAYS                      fd write yourself into this pipe; SLEPT or REFUSED follows
@@ -104,12 +106,16 @@ enum field_tag {
     FIELD_MESSAGE = 11,
     FIELD_LINE = 12, /* u32: line of the code, from 1 */
     FIELD_TRACEBACK = 13,
-    FIELD_ID = 14,     /* display_id */
-    FIELD_UPDATE = 15, /* u8 1: replaces the display of that ID */
-    FIELD_WAIT = 16,   /* u8 1: clear when the next display comes */
-    FIELD_STAYS = 17,  /* u32 1: the kernel goes on after writing itself down */
-    FIELD_LOST = 18,   /* "name: why" of a variable or file that could not be saved or restored */
+    FIELD_ID = 14,       /* display_id */
+    FIELD_UPDATE = 15,   /* u8 1: replaces the display of that ID */
+    FIELD_WAIT = 16,     /* u8 1: clear when the next display comes */
+    FIELD_STAYS = 17,    /* u32 1: the kernel goes on after writing itself down */
+    FIELD_LOST = 18,     /* "name: why" of a variable or file that could not be saved or restored */
+    FIELD_LANGUAGE = 19, /* u32: enum run_language; absent: Python */
 };
+
+/* What the code of a run is written in. Numbers are part of the protocol. */
+enum run_language { LANGUAGE_PYTHON, LANGUAGE_BASH, LANGUAGE_JAVASCRIPT, LANGUAGE_COUNT };
 
 enum field_form { FORM_TEXT = 1, FORM_BINARY = 2, FORM_JSON = 3 };
 

@@ -15,6 +15,13 @@ enum {
     MAGIC_EVENT = 0x31564543,   /* "CEV1" */
 };
 
+/* Everything below sys.path of Debian's Python that upgrades change. */
+const struct jail_library jail_libraries[JAIL_LIBRARIES] = {
+    {"python3", "/usr/lib/python3"},
+    {"python3.11", "/usr/lib/python3.11"},
+    {"local", "/usr/local/lib/python3.11"},
+};
+
 static int check_head(const uint8_t *bytes, size_t len, size_t size, uint32_t magic,
                       const char *what, struct err *e)
 {
@@ -59,7 +66,7 @@ void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE])
     at[4] = (uint8_t)spec->start;
     at[5] = spec->has_data;
     at[6] = spec->has_delta;
-    at[7] = 0;
+    at[7] = spec->has_libraries;
     at += 8;
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++, at += 8)
         put_u64(at, wide[i]);
@@ -72,6 +79,8 @@ void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE])
  * at once; a parked jail, whose pid 1 still has privileges, is not for it. */
 static bool is_possible(const struct jail_spec *spec)
 {
+    if (spec->has_libraries && !spec->has_delta)
+        return false;
     switch (spec->start) {
     case JAIL_COLD: return !spec->has_delta;
     case JAIL_IMAGE: return spec->has_data || !spec->has_delta;
@@ -84,10 +93,11 @@ int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struc
 {
     if (check_head(bytes, len, JAIL_SPEC_SIZE, MAGIC_SPEC, "jail request", e))
         return -1;
-    struct jail_spec spec = {.start = bytes[4], .has_data = bytes[5], .has_delta = bytes[6]};
-    if (bytes[5] > 1 || bytes[6] > 1 || bytes[7] != 0 || !is_possible(&spec))
-        return err_set(e, ERR_PROTOCOL, "jail request: start %u, data %u, delta %u", bytes[4],
-                       bytes[5], bytes[6]);
+    struct jail_spec spec = {
+        .start = bytes[4], .has_data = bytes[5], .has_delta = bytes[6], .has_libraries = bytes[7]};
+    if (bytes[5] > 1 || bytes[6] > 1 || bytes[7] > 1 || !is_possible(&spec))
+        return err_set(e, ERR_PROTOCOL, "jail request: start %u, data %u, delta %u, libraries %u",
+                       bytes[4], bytes[5], bytes[6], bytes[7]);
     const uint8_t *wide = bytes + 8, *narrow = wide + 6 * 8;
     struct limits l = {.memory_bytes = get_u64(wide),
                        .disk_bytes = get_u64(wide + 8),
@@ -115,7 +125,8 @@ size_t jail_spec_fds(const struct jail_spec *spec, int which[JAIL_FDS])
     for (int i = JAIL_FD_HANDLE; i < JAIL_FDS; i++) {
         bool is_there = (i != JAIL_FD_DATA || spec->has_data) &&
                         (i != JAIL_FD_IMAGE || spec->start != JAIL_COLD) &&
-                        (i != JAIL_FD_DELTA || spec->has_delta);
+                        (i != JAIL_FD_DELTA || spec->has_delta) &&
+                        (i != JAIL_FD_LIBRARIES || spec->has_libraries);
         if (is_there)
             which[count++] = i;
     }

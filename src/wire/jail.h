@@ -20,6 +20,11 @@
  * of the copies the kernel. A copy is a child of pid 1 (CLONE_PARENT) and leads a session of its
  * own (setsid), or an INTERRUPT of the kernel would reach it too.
  *
+ * STARTED comes with JAIL_COUNTERS descriptors where a cgroup counts for the jail: the engine reads
+ * them after every run, which is a hundred times cheaper than USAGE. They are files of that cgroup,
+ * open for reading only, and nobody in the jail has them: nothing can be changed through them, and
+ * what they say is the operating system's word. Everywhere else there is USAGE.
+ *
  * **Whoever holds the handle owns the jail.** When the engine closes it, or dies, the spawner kills
  * the jail and cleans up; so nothing can be left running by forgetting it. After FAILED or ENDED
  * the spawner closes its end; then no process, mount, cgroup or directory of the jail is left.
@@ -58,7 +63,8 @@ struct jail_hello {
 };
 
 /* The descriptors that come with a jail_spec, in this order. DATA only if has_data, IMAGE unless
- * the start is JAIL_COLD, DELTA only if has_delta; what is not there leaves no gap. */
+ * the start is JAIL_COLD, DELTA only if has_delta, LIBRARIES only if has_libraries; what is not
+ * there leaves no gap. */
 enum {
     JAIL_FD_HANDLE,
     JAIL_FD_CONTROL,
@@ -67,8 +73,17 @@ enum {
     JAIL_FD_DATA,
     JAIL_FD_IMAGE,
     JAIL_FD_DELTA,
+    JAIL_FD_LIBRARIES,
     JAIL_FDS
 };
+
+/* What the directory LIBRARIES holds: directories of these names, each of which the jail sees at
+ * that path, read-only, instead of the host's. One that is not there changes nothing. */
+struct jail_library {
+    const char *name, *path;
+};
+enum { JAIL_LIBRARIES = 3 };
+extern const struct jail_library jail_libraries[JAIL_LIBRARIES];
 
 /* What is executed in the jail. The loader is called as `python3 N WORD`: N is the number of the
  * control socket, the image has the next number, the delta the one after that; WORD is below. */
@@ -82,6 +97,8 @@ struct jail_spec {
     enum jail_start start;
     bool has_data;  /* false: parked; not with JAIL_BAKE */
     bool has_delta; /* a session that slept; only with JAIL_IMAGE, and not parked: it is hostile */
+    bool has_libraries; /* those of when its image was made, for what it imports from now on; only
+                           with a delta: whoever starts anew has the host's */
     struct limits limits;
 };
 
@@ -101,12 +118,20 @@ struct jail_request {
 };
 
 enum jail_event_kind {
-    JAIL_STARTED = 1,
+    JAIL_STARTED = 1, /* with no descriptor or JAIL_COUNTERS */
     JAIL_FAILED,
     JAIL_USED,
     JAIL_ENDED,
     JAIL_ATTACHED,
     JAIL_SWITCHED, /* status: 0, or an errno when nothing was changed (no such copy) */
+};
+
+/* The descriptors that come with STARTED: texts, to be read from their beginning every time. */
+enum {
+    JAIL_COUNTER_CPU,    /* "N": nanoseconds so far (v1); or lines, one "usage_usec N" (v2) */
+    JAIL_COUNTER_MEMORY, /* "N": bytes now */
+    JAIL_COUNTER_PEAK,   /* "N": the most bytes so far */
+    JAIL_COUNTERS
 };
 
 enum { JAIL_COPIES_MAX = 16 }; /* copies of the kernel that one jail may hold */

@@ -143,7 +143,8 @@ static int nap(struct life *l, const struct place *place, const struct limits *l
         return slept;
     kernel_free(l->kernel);
     l->kernel = NULL;
-    const struct kernel_origin origin = {.image_fd = place->origin.image_fd, .delta_fd = bed.in};
+    const struct kernel_origin origin = {
+        .image_fd = place->origin.image_fd, .delta_fd = bed.in, .libraries_fd = -1};
     if (kernel_start(place->spawner, limits, workdir_fd(l->dir), &origin, &l->kernel, e))
         return -1;
     return 1;
@@ -217,6 +218,7 @@ static int run_piece(struct life *l, const char *path, struct buf *out, struct e
     if (read_code(path, &code, &spec.code_len, e))
         return -1;
     spec.code = code;
+    spec.language = run_language_of_file(path);
     if (kernel_run(l->kernel, &spec, NULL, &run, e))
         return -1;
     report_run(&report, &run, out);

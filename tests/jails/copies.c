@@ -16,7 +16,7 @@ static int make_copy(struct hand *h, struct hand *copy, struct err *e)
 {
     scoped(fd_closep) int theirs = -1;
     char answer[HAND_LINE];
-    *copy = (struct hand){-1, -1, -1, 0, ""};
+    *copy = (struct hand)HAND_NONE;
     if (hand_make_control(copy, &theirs, e) || hand_say(h, "copy", theirs, answer, e))
         return -1;
     if (strcmp(answer, "ok") != 0)
@@ -38,7 +38,7 @@ static int switch_to(struct hand *h, pid_t pid, int wanted, struct err *e)
 
 static int a_copy_takes_over(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e) ||
         hand_expect(&h, "cd /tmp", "ok", e) || switch_to(&h, copy.player, 0, e) ||
         expect_gone(h.player, e) || hand_expect(&copy, "cwd", "/mnt/data", e) ||
@@ -49,7 +49,7 @@ static int a_copy_takes_over(struct place *p, struct err *e)
 
 static int other_copies_outlive_a_switch(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, one = h, two = h, three = h;
+    scoped(hand_done) struct hand h = HAND_NONE, one = h, two = h, three = h;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &one, e) || make_copy(&h, &two, e) ||
         switch_to(&h, one.player, 0, e) || hand_expect(&two, "cwd", "/mnt/data", e) ||
         hand_expect(&one, "cwd", "/mnt/data", e))
@@ -71,7 +71,7 @@ static int other_copies_outlive_a_switch(struct place *p, struct err *e)
 /* Nobody waits for it: it is the kernel's end that counts. */
 static int a_copy_that_ends_does_not_end_the_jail(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e))
         return -1;
     fd_closep(&copy.control);
@@ -81,9 +81,19 @@ static int a_copy_that_ends_does_not_end_the_jail(struct place *p, struct err *e
     return hand_expect(&h, "cwd", "/mnt/data", e);
 }
 
+static int a_copy_that_was_stopped_goes_on(struct place *p, struct err *e)
+{
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
+    if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e))
+        return -1;
+    if (kill(copy.player, SIGSTOP))
+        return fail(e, "it cannot be stopped");
+    return switch_to(&h, copy.player, 0, e) || hand_expect(&copy, "cwd", "/mnt/data", e) ? -1 : 0;
+}
+
 static int only_a_copy_can_be_switched_to(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, other = h;
+    scoped(hand_done) struct hand h = HAND_NONE, other = h;
     if (begin(p, &h, &from_image, e) || begin(p, &other, &from_image, e))
         return -1;
     const pid_t no_copies[] = {h.player, hand_parent(h.player), other.player, getpid(), 1};
@@ -97,7 +107,7 @@ static int only_a_copy_can_be_switched_to(struct place *p, struct err *e)
 
 static int what_the_old_kernel_started_ends_with_it(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     char before[HAND_LINE], after[HAND_LINE];
     if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e) ||
         hand_expect(&h, "children 9", "ok", e) || hand_say(&h, "processes", -1, before, e) ||
@@ -112,7 +122,7 @@ static int what_the_old_kernel_started_ends_with_it(struct place *p, struct err 
  * one of them alive. */
 static int a_race_of_forks_does_not_outlive_a_switch(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     struct jail_event event;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e) ||
         hand_expect(&h, "race", "ok", e) || hand_request(&h, JAIL_SWITCH, copy.player, -1, e) ||
@@ -126,7 +136,7 @@ static int a_race_of_forks_does_not_outlive_a_switch(struct place *p, struct err
 
 static int afterwards_processes_can_be_started_again(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e) ||
         switch_to(&h, copy.player, 0, e) || hand_expect(&copy, "children 5", "ok", e))
         return -1;
@@ -144,7 +154,7 @@ static int interrupt(struct hand *h, struct err *e)
 
 static int an_interrupt_reaches_the_kernel_and_no_copy(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, one = h, two = h;
+    scoped(hand_done) struct hand h = HAND_NONE, one = h, two = h;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &one, e) || make_copy(&h, &two, e) ||
         interrupt(&h, e) || hand_expect(&h, "interrupts", "1", e) ||
         hand_expect(&one, "interrupts", "0", e) || switch_to(&h, one.player, 0, e) ||
@@ -157,7 +167,7 @@ static int an_interrupt_reaches_the_kernel_and_no_copy(struct place *p, struct e
 /* One more than may be is not taken; a place becomes free when one ends. */
 static int there_is_room_for_so_many_copies(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     struct hand copies[JAIL_COPIES_MAX + 1], late = h;
     int failed = begin(p, &h, &from_image, e);
     size_t count = 0;
@@ -182,7 +192,7 @@ static int there_is_room_for_so_many_copies(struct place *p, struct err *e)
 
 static int copies_end_with_the_jail(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     if (begin(p, &h, &from_image, e) || make_copy(&h, &copy, e) || hand_tell(&h, "exit 3", -1, e) ||
         expect_end(&h, JAIL_EXITED, 3, e))
         return -1;
@@ -191,7 +201,7 @@ static int copies_end_with_the_jail(struct place *p, struct err *e)
 
 static int a_parked_jail_does_not_switch(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""}, copy = h;
+    scoped(hand_done) struct hand h = HAND_NONE, copy = h;
     if (begin(p, &h, &parked_image, e) || make_copy(&h, &copy, e))
         return -1;
     return switch_to(&h, copy.player, EBUSY, e);
@@ -205,6 +215,7 @@ const struct test copy_tests[] = {
     TEST(a_copy_takes_over),
     TEST(other_copies_outlive_a_switch),
     TEST(a_copy_that_ends_does_not_end_the_jail),
+    TEST(a_copy_that_was_stopped_goes_on),
     TEST(only_a_copy_can_be_switched_to),
     TEST(what_the_old_kernel_started_ends_with_it),
     TEST(a_race_of_forks_does_not_outlive_a_switch),

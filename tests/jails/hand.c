@@ -39,12 +39,12 @@ int hand_make_control(struct hand *h, int *ret_theirs, struct err *e)
     return 0;
 }
 
-int hand_ask(struct hand *h, struct spawner *s, const struct jail_spec *spec, int data_fd,
-             int image, int delta, struct err *e)
+int hand_ask(struct hand *h, struct spawner *s, const struct jail_spec *spec,
+             const struct hand_parts *parts, struct err *e)
 {
     scoped(fd_closep) int handle = -1, control = -1, out = -1;
     int pipe_ends[2];
-    *h = (struct hand){-1, -1, -1, 0, ""};
+    *h = (struct hand)HAND_NONE;
     if (hand_make_control(h, &control, e) || make_pair(SOCK_SEQPACKET, &h->handle, &handle, e))
         return -1;
     if (pipe2(pipe_ends, O_CLOEXEC))
@@ -52,9 +52,10 @@ int hand_ask(struct hand *h, struct spawner *s, const struct jail_spec *spec, in
     h->out = pipe_ends[0];
     out = pipe_ends[1];
     const int fds[JAIL_FDS] = {
-        [JAIL_FD_HANDLE] = handle, [JAIL_FD_CONTROL] = control, [JAIL_FD_STDOUT] = out,
-        [JAIL_FD_STDERR] = out,    [JAIL_FD_DATA] = data_fd,    [JAIL_FD_IMAGE] = image,
-        [JAIL_FD_DELTA] = delta};
+        [JAIL_FD_HANDLE] = handle,      [JAIL_FD_CONTROL] = control,
+        [JAIL_FD_STDOUT] = out,         [JAIL_FD_STDERR] = out,
+        [JAIL_FD_DATA] = parts->data,   [JAIL_FD_IMAGE] = parts->image,
+        [JAIL_FD_DELTA] = parts->delta, [JAIL_FD_LIBRARIES] = parts->libraries};
     return spawner_jail(s, spec, fds, e);
 }
 
@@ -64,18 +65,37 @@ void hand_done(struct hand *h)
     fd_closep(&h->control);
     fd_closep(&h->out);
     h->handle = h->control = h->out = -1;
+    while (h->counter_count > 0)
+        (void)close(h->counters[--h->counter_count]);
+}
+
+/* Keeps what came with STARTED; nothing comes with the others. */
+static int keep_counters(struct hand *h, const int *fds, size_t count, enum jail_event_kind kind,
+                         struct err *e)
+{
+    if (count == 0)
+        return 0;
+    if (kind == JAIL_STARTED && count == JAIL_COUNTERS && h->counter_count == 0) {
+        memcpy(h->counters, fds, count * sizeof *fds);
+        h->counter_count = count;
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        (void)close(fds[i]);
+    return err_set(e, ERR_PROTOCOL, "%zu descriptors with an event of kind %d", count, kind);
 }
 
 int hand_event(struct hand *h, struct jail_event *ret, struct err *e)
 {
     do {
         uint8_t bytes[JAIL_EVENT_SIZE];
+        int fds[JAIL_COUNTERS];
         size_t len = 0, count = 0;
-        if (fd_recv(h->handle, bytes, sizeof bytes, &len, NULL, 0, &count, e))
+        if (fd_recv(h->handle, bytes, sizeof bytes, &len, fds, JAIL_COUNTERS, &count, e))
             return err_wrap(e, "wait for an event");
         if (len == 0)
             return err_set(e, ERR_PROTOCOL, "the spawner hung up");
-        if (jail_event_get(bytes, len, ret, e))
+        if (jail_event_get(bytes, len, ret, e) || keep_counters(h, fds, count, ret->kind, e))
             return -1;
     } while (ret->kind == JAIL_USED);
     return 0;

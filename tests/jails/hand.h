@@ -15,11 +15,20 @@ struct hand {
     int handle, control, out;
     pid_t player; /* who greeted, as we number it */
     char word[16];
+    int counters[JAIL_COUNTERS]; /* that came with STARTED, and */
+    size_t counter_count;        /* how many */
 };
 
-/* Asks for a jail; `image` and `delta` are -1 when there is none. Does not wait. */
-int hand_ask(struct hand *h, struct spawner *s, const struct jail_spec *spec, int data_fd,
-             int image, int delta, struct err *e);
+#define HAND_NONE ((struct hand){.handle = -1, .control = -1, .out = -1})
+
+/* What a jail is made of; only what the spec names is used. */
+struct hand_parts {
+    int data, image, delta, libraries;
+};
+
+/* Asks for a jail. Does not wait. */
+int hand_ask(struct hand *h, struct spawner *s, const struct jail_spec *spec,
+             const struct hand_parts *parts, struct err *e);
 void hand_done(struct hand *h);
 
 /* A new socket to a player: ours becomes h->control. Its messages tell who sent them. */

@@ -20,14 +20,17 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "base/tree.h"
 #include "cases.h"
 #include "session/spawner.h"
 #include "session/workdir.h"
 
-const struct jail_spec cold = {JAIL_COLD, true, false, LIMITS_DEFAULT};
-const struct jail_spec from_image = {JAIL_IMAGE, true, false, LIMITS_DEFAULT};
-const struct jail_spec parked_image = {JAIL_IMAGE, false, false, LIMITS_DEFAULT};
-const struct jail_spec baking = {JAIL_BAKE, true, false, LIMITS_DEFAULT};
+const struct jail_spec cold = {JAIL_COLD, true, false, false, LIMITS_DEFAULT};
+const struct jail_spec from_image = {JAIL_IMAGE, true, false, false, LIMITS_DEFAULT};
+const struct jail_spec parked_image = {JAIL_IMAGE, false, false, false, LIMITS_DEFAULT};
+const struct jail_spec baking = {JAIL_BAKE, true, false, false, LIMITS_DEFAULT};
+const struct jail_spec waking = {JAIL_IMAGE, true, true, false, LIMITS_DEFAULT};
+const struct jail_spec waking_old = {JAIL_IMAGE, true, true, true, LIMITS_DEFAULT};
 
 int fail(struct err *e, const char *fmt, ...)
 {
@@ -41,10 +44,23 @@ int fail(struct err *e, const char *fmt, ...)
 
 int begin(struct place *p, struct hand *h, const struct jail_spec *spec, struct err *e)
 {
-    int image = spec->start == JAIL_BAKE ? p->image_rw : p->image;
-    if (hand_ask(h, p->spawner, spec, p->data_fd, image, p->delta, e))
+    const struct hand_parts parts = {p->data_fd, spec->start == JAIL_BAKE ? p->image_rw : p->image,
+                                     p->delta, p->libraries};
+    if (hand_ask(h, p->spawner, spec, &parts, e))
         return -1;
     return hand_greet(h, e);
+}
+
+int expect_no_start(struct place *p, const struct jail_spec *spec, const struct hand_parts *parts,
+                    const char *wanted, struct err *e)
+{
+    scoped(hand_done) struct hand h = HAND_NONE;
+    struct err why = {0};
+    if (hand_ask(&h, p->spawner, spec, parts, e))
+        return -1;
+    if (hand_greet(&h, &why) == 0)
+        return fail(e, "it was started");
+    return strstr(why.text, wanted) ? 0 : fail(e, "refused because: %s", why.text);
 }
 
 int expect_event(struct hand *h, enum jail_event_kind kind, struct jail_event *ret, struct err *e)
@@ -92,6 +108,31 @@ static int make_file(const char *text, off_t size, int *ret_rw, int *ret_r, stru
     return 0;
 }
 
+/* A tree of libraries that holds one of them, with a file in it. */
+static int make_libraries(struct place *p, const char *base, struct err *e)
+{
+    (void)snprintf(p->tree, sizeof p->tree, "%s/cicada-XXXXXX", base);
+    if (!mkdtemp(p->tree))
+        return err_sys(e, errno, "make a tree of libraries");
+    p->libraries = open(p->tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (p->libraries < 0 || fchmod(p->libraries, 0755) || mkdirat(p->libraries, "python3", 0755))
+        return err_sys(e, errno, "fill a tree of libraries");
+    scoped(fd_closep) int fd =
+        openat(p->libraries, "python3/marker", O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+    if (fd < 0 || write(fd, "of then", 7) != 7)
+        return err_sys(e, errno, "fill a tree of libraries");
+    return 0;
+}
+
+static void remove_libraries(struct place *p)
+{
+    struct err ignored = {0};
+    if (p->libraries >= 0)
+        (void)tree_remove(p->libraries, &ignored);
+    fd_closep(&p->libraries);
+    (void)rmdir(p->tree);
+}
+
 static int open_place(struct place *p, struct workdir *dir, struct err *e)
 {
     int writable;
@@ -136,9 +177,9 @@ static void run_all(const struct test *tests, struct place *p, char **names, str
 
 int main(int argc, char **argv)
 {
-    static const struct test *const strong[] = {start_tests, parked_tests, copy_tests, life_tests,
-                                                NULL};
-    struct place p = {0};
+    static const struct test *const strong[] = {start_tests, library_tests, parked_tests,
+                                                copy_tests,  life_tests,    NULL};
+    struct place p = {.libraries = -1};
     struct err e = {0};
     struct score score = {0};
     struct workdir *dir = NULL;
@@ -147,10 +188,12 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: jails SPAWN PLAYER [NAME...]\n");
         return 2;
     }
-    if (workdir_new(base && *base ? base : "/var/tmp", &dir, &e) || open_place(&p, dir, &e) ||
+    base = base && *base ? base : "/var/tmp";
+    if (make_libraries(&p, base, &e) || workdir_new(base, &dir, &e) || open_place(&p, dir, &e) ||
         spawner_open(argv[1], argv[2], argv[2], &p.spawner, &e)) {
         (void)fprintf(stderr, "jails: %s\n", e.text);
         workdir_free(dir);
+        remove_libraries(&p);
         return 1;
     }
     enum tier tier = spawner_hello(p.spawner)->tier;
@@ -161,6 +204,7 @@ int main(int argc, char **argv)
         run_all(weak_tests, &p, argv + 3, &score);
     spawner_close(p.spawner);
     workdir_free(dir);
+    remove_libraries(&p);
     (void)printf("%d passed, %d failed\n", score.passed, score.failed);
     return score.failed > 0;
 }

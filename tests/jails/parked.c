@@ -25,7 +25,7 @@ static int attach(struct place *p, struct hand *h, struct err *e)
 
 static int a_parked_kernel_gets_its_directory_later(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     struct stat st, top;
     char answer[HAND_LINE];
     if (begin(p, &h, &parked_image, e) || hand_expect(&h, "cwd", "/", e) ||
@@ -46,8 +46,8 @@ static int a_parked_kernel_gets_its_directory_later(struct place *p, struct err 
 
 static int a_cold_kernel_can_be_parked_too(struct place *p, struct err *e)
 {
-    const struct jail_spec parked_cold = {JAIL_COLD, false, false, LIMITS_DEFAULT};
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    const struct jail_spec parked_cold = {JAIL_COLD, false, false, false, LIMITS_DEFAULT};
+    scoped(hand_done) struct hand h = HAND_NONE;
     return begin(p, &h, &parked_cold, e) || attach(p, &h, e) ||
                    hand_expect(&h, "cd /mnt/data", "ok", e)
                ? -1
@@ -103,7 +103,7 @@ static int expect_init(pid_t init, const char *capabilities, const char *filters
 static int pid_1_keeps_the_right_to_mount_until_then_and_nothing_else(struct place *p,
                                                                       struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     char one[32];
     (void)snprintf(one, sizeof one, "%016x", ONLY_SYS_ADMIN);
     if (begin(p, &h, &parked_image, e))
@@ -118,7 +118,7 @@ static int pid_1_keeps_the_right_to_mount_until_then_and_nothing_else(struct pla
 
 static int pid_1_of_another_jail_has_nothing(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     if (begin(p, &h, &from_image, e))
         return -1;
     return expect_init(hand_parent(h.player), "0000000000000000", "1", 0, e);
@@ -126,7 +126,7 @@ static int pid_1_of_another_jail_has_nothing(struct place *p, struct err *e)
 
 static int a_parked_kernel_that_ends_ends_the_jail(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     if (begin(p, &h, &parked_image, e))
         return -1;
     if (hand_tell(&h, "exit 7", -1, e))
@@ -137,7 +137,7 @@ static int a_parked_kernel_that_ends_ends_the_jail(struct place *p, struct err *
 /* Pid 1 must hold no copy of it. */
 static int a_parked_kernel_sees_its_control_socket_close(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     if (begin(p, &h, &parked_image, e))
         return -1;
     fd_closep(&h.control);
@@ -147,7 +147,7 @@ static int a_parked_kernel_sees_its_control_socket_close(struct place *p, struct
 
 static int the_streams_end_with_a_parked_kernel(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     char byte;
     if (begin(p, &h, &parked_image, e) || kill(h.player, SIGSTOP))
         return fail(e, "stop the kernel");
@@ -161,7 +161,7 @@ static int the_streams_end_with_a_parked_kernel(struct place *p, struct err *e)
 
 static int expect_break(struct place *p, int fd, const char *why, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     struct jail_event event;
     if (begin(p, &h, &parked_image, e) || hand_request(&h, JAIL_ATTACH, 0, fd, e) ||
         expect_event(&h, JAIL_ENDED, &event, e))
@@ -183,7 +183,7 @@ static int a_directory_of_root_ends_a_parked_jail(struct place *p, struct err *e
 
 static int attaching_twice_ends_the_jail(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     struct jail_event event;
     if (begin(p, &h, &parked_image, e) || attach(p, &h, e) ||
         hand_request(&h, JAIL_ATTACH, 0, p->data_fd, e) || expect_event(&h, JAIL_ENDED, &event, e))
@@ -193,7 +193,7 @@ static int attaching_twice_ends_the_jail(struct place *p, struct err *e)
 
 static int a_request_with_a_descriptor_too_many_ends_the_jail(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     if (begin(p, &h, &parked_image, e) || hand_request(&h, JAIL_USAGE, 0, p->data_fd, e))
         return -1;
     return expect_gone(h.player, e);
@@ -201,7 +201,7 @@ static int a_request_with_a_descriptor_too_many_ends_the_jail(struct place *p, s
 
 static int an_engine_that_lets_go_of_a_parked_jail_ends_it(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     if (begin(p, &h, &parked_image, e))
         return -1;
     pid_t init = hand_parent(h.player);
@@ -212,7 +212,7 @@ static int an_engine_that_lets_go_of_a_parked_jail_ends_it(struct place *p, stru
 
 static int the_disk_limit_holds_after_attaching(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     struct jail_spec spec = parked_image;
     spec.limits.disk_bytes = 8 << 20;
     if (begin(p, &h, &spec, e) || attach(p, &h, e) || hand_expect(&h, "cd /mnt/data", "ok", e) ||

@@ -7,7 +7,7 @@
 
 static int a_cold_start_works_without_namespaces(struct place *p, struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     return begin(p, &h, &cold, e) || hand_tell(&h, "exit 6", -1, e) ||
                    expect_end(&h, JAIL_EXITED, 6, e)
                ? -1
@@ -17,7 +17,7 @@ static int a_cold_start_works_without_namespaces(struct place *p, struct err *e)
 static int expect_refusal(struct place *p, const struct jail_spec *spec, const char *wanted,
                           struct err *e)
 {
-    scoped(hand_done) struct hand h = {-1, -1, -1, 0, ""};
+    scoped(hand_done) struct hand h = HAND_NONE;
     struct err why = {0};
     if (begin(p, &h, spec, &why) == 0)
         return fail(e, "it was started");
@@ -36,7 +36,7 @@ static int baking_needs_namespaces(struct place *p, struct err *e)
 
 static int parking_needs_namespaces(struct place *p, struct err *e)
 {
-    const struct jail_spec parked_cold = {JAIL_COLD, false, false, LIMITS_DEFAULT};
+    const struct jail_spec parked_cold = {JAIL_COLD, false, false, false, LIMITS_DEFAULT};
     return expect_refusal(p, &parked_cold, "a parked jail needs tier full", e);
 }
 

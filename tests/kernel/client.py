@@ -37,9 +37,10 @@ RUN, ACK, ASK, ENTER, WARM, SLEEP, COPY, SAVE, RESTORE, RESEED = range(1, 11)
 HELLO, SYNC, DISPLAY, CLEAR, RESULT, ERROR, DONE, REPLY, SLEPT, REFUSED, SAVED, PROGRESS = range(64, 76)
 (
     CODE, NAME, STDIN, ENV, TOPIC, CURSOR, VERSION, MIME, FORM, DATA, MESSAGE, LINE, TRACEBACK, ID, UPDATE,
-    WAIT, STAYS, LOST,
-) = range(1, 19)
+    WAIT, STAYS, LOST, LANGUAGE,
+) = range(1, 20)
 TEXT, BINARY, JSON = 1, 2, 3
+LANGUAGES = {"python": 0, "bash": 1, "javascript": 2}
 
 
 def place(path, flags, number):
@@ -351,10 +352,12 @@ class Kernel:
         else:
             raise AssertionError(f"frame of kind {kind}")
 
-    def begin(self, code, name=None, stdin=None, env=()):
+    def begin(self, code, name=None, stdin=None, env=(), language=None):
         fields = [(CODE, code if isinstance(code, bytes) else code.encode("utf-8", "surrogateescape"))]
         if name is not None:
             fields.append((NAME, name.encode()))
+        if language is not None:
+            fields.append((LANGUAGE, struct.pack("<I", LANGUAGES.get(language, language))))
         if stdin is not None:
             fields.append((STDIN, stdin if isinstance(stdin, bytes) else stdin.encode()))
         fields += [(ENV, pair.encode()) for pair in env]

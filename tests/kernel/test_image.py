@@ -312,6 +312,39 @@ class Copies(ImageTest):
         copy.close()
         self.assertIsNone(run.reasons)
 
+    def test_one_reason_is_enough(self):
+        k = self.kernel()
+        self.run_ok(k, "import ctypes, mmap, os, signal, threading; libc = ctypes.CDLL(None); timer = ctypes.c_void_p()")
+        for begin, end, reason in (
+            ("signal.setitimer(signal.ITIMER_VIRTUAL, 1000)", "signal.setitimer(signal.ITIMER_VIRTUAL, 0)", "an alarm is set"),
+            ("libc.timer_create(0, None, ctypes.byref(timer))", "libc.timer_delete(timer)", "timers are running"),
+            ("m = mmap.mmap(-1, 4096)", "m.close()", "memory is shared"),
+            ("e = threading.Event(); t = threading.Thread(target=e.wait); t.start()", "e.set(); t.join()", "threads are running"),
+            ("p = os.pipe()", "os.close(p[0]); os.close(p[1])", "a pipe"),
+            ("null = os.dup(0); p = os.pipe(); os.dup2(p[0], 0); os.close(p[0]); os.close(p[1]); os.close(null)",
+             "os.close(0); os.open('/dev/null', os.O_RDWR)", "a pipe"),
+            ("child = os.fork() or signal.pause()", "os.kill(child, 9); os.waitpid(child, 0)", "child processes"),
+        ):
+            with self.subTest(begin):
+                self.run_ok(k, begin)
+                run, copy = k.copy()
+                self.assertIn(reason, run.reasons[0])
+                self.assertIsNone(copy)
+                self.run_ok(k, end)
+                run, copy = k.copy()
+                self.assertIsNone(run.reasons)
+                copy.close()
+
+    def test_what_is_nothing_but_memory_is_copied_without_asking_python(self):
+        k = self.kernel()
+        self.run_ok(k, "import sys; x = 5; sys.modules['_cicada_rest'].settle = lambda request: ['asked']")
+        run, copy = k.copy()
+        self.assertIsNone(run.reasons)
+        self.run_ok(k, "x = 6; f = open('f.txt', 'w')")
+        self.assertEqual(k.copy()[0].reasons, ["asked"])
+        copy.take_over()
+        self.assertEqual(self.text(k, "x"), "5")
+
 
 class Variables(ImageTest):
     def test_they_move_from_one_image_to_another(self):

@@ -11,9 +11,10 @@
  *
  *     bake     force?                           id, size, disk
  *     refresh                                   id of the image that is current now
- *     start    snapshots? cold? limits?         id, baked
- *                                               limits: memory_mb cpu_milli pids wall_ms
- *     run      id code wall_ms?                 run: the run object
+ *     keep                                      copies the libraries beside that image
+ *     start    snapshots? cold? limits? tz?     id, baked
+ *                                               limits: memory_mb disk_mb cpu_milli pids wall_ms
+ *     run      id code wall_ms? language?       run: the run object
  *     ask      id topic code                    reply
  *     settle   id
  *     sleep    id must?                         refused, reasons, lost, size
@@ -21,8 +22,10 @@
  *     fork     id                               id: of the branch; it gets a copy of the files
  *     rollback id run
  *     cancel   id
+ *     renew    id                               session_restart
  *     delete   id
- *     look     id                               life, runs, oldest, sleep_bytes, baked
+ *     look     id                               life, runs, oldest, sleep_bytes, memory_bytes, tz,
+ *                                               baked
  *     list                                      ids
  *     gc                                        freed
  *     pool     min max                          a pool from now on; 0 0: none
@@ -300,6 +303,17 @@ static int do_refresh(struct call *c)
     return 0;
 }
 
+static int do_keep(struct call *c)
+{
+    scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
+    if (current_take(c->place->current, &image, &c->e))
+        return -1;
+    int64_t begun_us = clock_us();
+    int failed = images_keep_libraries(c->place->images, image.id, /* wish= */ NULL, &c->e);
+    c->us = clock_us() - begun_us;
+    return failed;
+}
+
 static int do_gc(struct call *c)
 {
     char(*keep)[HASH_HEX_SIZE] = NULL;
@@ -320,9 +334,12 @@ static int do_gc(struct call *c)
 
 static struct session_options wishes_of(const struct call *c)
 {
-    struct session_options o = {LIMITS_DEFAULT, (uint32_t)number_of(c->in, "snapshots", 0)};
+    struct session_options o = {.limits = LIMITS_DEFAULT,
+                                .snapshots = (uint32_t)number_of(c->in, "snapshots", 0)};
+    (void)snprintf(o.tz, sizeof o.tz, "%s", text_of(c, "tz"));
     const json_t *limits = json_object_get(c->in, "limits");
     o.limits.memory_bytes = number_of(limits, "memory_mb", o.limits.memory_bytes / MIB) * MIB;
+    o.limits.disk_bytes = number_of(limits, "disk_mb", o.limits.disk_bytes / MIB) * MIB;
     o.limits.cpu_milli = (uint32_t)number_of(limits, "cpu_milli", o.limits.cpu_milli);
     o.limits.pids = (uint32_t)number_of(limits, "pids", o.limits.pids);
     o.limits.wall_ms = (uint32_t)number_of(limits, "wall_ms", o.limits.wall_ms);
@@ -369,12 +386,13 @@ static int do_run(struct call *c)
     scoped(session_unrefp) struct session *s = NULL;
     scoped(buf_done) struct buf report = BUF_INIT(ANSWER_MAX);
     const char *code = text_of(c, "code");
-    const struct run_spec spec = {.code = code,
-                                  .code_len = strlen(code),
-                                  .wall_ms = (uint32_t)number_of(c->in, "wall_ms", 0)};
+    struct run_spec spec = {.code = code,
+                            .code_len = strlen(code),
+                            .wall_ms = (uint32_t)number_of(c->in, "wall_ms", 0)};
+    const char *language = *text_of(c, "language") ? text_of(c, "language") : "python";
     scoped(fd_closep) int data = open_data(c->place, text_of(c, "id"), &c->e);
     struct run run;
-    if (data < 0 || find(c, &s))
+    if (data < 0 || find(c, &s) || run_language_parse(language, &spec.language, &c->e))
         return -1;
     int64_t begun_us = clock_us();
     if (session_run(s, data, &spec, /* sink= */ NULL, &run, &c->e))
@@ -420,6 +438,11 @@ static int do_simply(struct call *c, int (*act)(struct session *s, struct err *e
 static int do_settle(struct call *c)
 {
     return do_simply(c, session_settle);
+}
+
+static int do_renew(struct call *c)
+{
+    return do_simply(c, session_restart);
 }
 
 static int do_delete(struct call *c)
@@ -510,6 +533,8 @@ static int do_look(struct call *c)
     put_number(c, "runs", info.runs);
     put_number(c, "oldest", info.oldest);
     put_number(c, "sleep_bytes", info.sleep_bytes);
+    put_number(c, "memory_bytes", info.memory_bytes);
+    put_text(c, "tz", info.tz);
     put_bool(c, "baked", info.is_baked);
     return 0;
 }
@@ -535,24 +560,11 @@ static const struct {
     const char *name;
     int (*act)(struct call *c);
 } verbs[] = {
-    {"bake", do_bake},
-    {"refresh", do_refresh},
-    {"start", do_start},
-    {"run", do_run},
-    {"ask", do_ask},
-    {"settle", do_settle},
-    {"sleep", do_sleep},
-    {"wake", do_wake},
-    {"fork", do_fork},
-    {"delete", do_delete},
-    {"look", do_look},
-    {"list", do_list},
-    {"rollback", do_rollback},
-    {"cancel", do_cancel},
-    {"gc", do_gc},
-    {"pool", do_pool},
-    {"pool_look", do_pool_look},
-    {"restart", do_restart},
+    {"bake", do_bake}, {"refresh", do_refresh},     {"start", do_start},     {"run", do_run},
+    {"ask", do_ask},   {"settle", do_settle},       {"sleep", do_sleep},     {"wake", do_wake},
+    {"fork", do_fork}, {"renew", do_renew},         {"delete", do_delete},   {"look", do_look},
+    {"list", do_list}, {"rollback", do_rollback},   {"cancel", do_cancel},   {"gc", do_gc},
+    {"pool", do_pool}, {"pool_look", do_pool_look}, {"restart", do_restart}, {"keep", do_keep},
 };
 
 /* ---- commands */

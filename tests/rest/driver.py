@@ -55,12 +55,13 @@ class Failed(Exception):
 
 
 class Driver:
-    """Its directory is removed at the end unless it was given one."""
+    """Its directory is removed at the end unless it was given one. `through` are words of a command that
+    starts the one behind them."""
 
-    def __init__(self, base=None, images=None):
+    def __init__(self, base=None, images=None, through=()):
         self.own = None if base else tempfile.mkdtemp(prefix="cicada-rest-", dir=WORK)
         self.base = pathlib.Path(base or self.own)
-        words = [BUILD / "tests/rest/drive", BUILD / "cicada-spawn", BUILD / "cicada-kernel",
+        words = [*through, BUILD / "tests/rest/drive", BUILD / "cicada-spawn", BUILD / "cicada-kernel",
                  BUILD / "cicada-load", self.base, *filter(None, [images or store])]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.us = 0  # how long the last call took

@@ -108,6 +108,17 @@ class Sessions(unittest.TestCase):
         draw = "random.random()"
         self.assertNotEqual(self.d.value(session, draw), self.d.value(branch, draw))
 
+    def test_a_branch_that_is_larger_than_its_disk_limit_lives(self):
+        """The file it wakes from is not its own: deleted while it is mapped or open, it takes no room of its."""
+        session = self.d.start(limits={"disk_mb": 1})
+        self.d.value(session, "import os, time; x = os.urandom(24 << 20)")
+        branch = self.d("fork", id=session)["id"]
+        for each in branch, session:
+            run = self.d.run(each, "time.sleep(0.5); len(x)")  # some looks at what it uses
+            self.assertEqual((run["end"], run["result"]["text/plain"]), ("ok", str(24 << 20)))
+            self.d("sleep", id=each)
+            self.assertEqual(self.states(each, "time.sleep(0.5)"), ["woken"])
+
     def test_a_branch_of_a_sleeper_sleeps_until_it_is_used(self):
         session = self.d.start()
         self.d.value(session, "import random; random.seed(5); x = 1")

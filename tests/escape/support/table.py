@@ -183,4 +183,7 @@ TABLE = [
     Row("179", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
     Row("180", READY, ends=FINE + DEAD, then=SECOND, check=(c.second_is_honest,), bare=False),
     Row("181", READY, then=LARGE, check=(c.second_is_right,), quiet=True, bare=False),
+
+    # other languages
+    Row("182"), Row("183"), Row("184"),
 ]
