@@ -1,0 +1,359 @@
+/* seat.c -- what the user of a session does with it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/memory.h"
+#include "base/scope.h"
+#include "service/live.h"
+#include "service/object.h"
+#include "service/options.h"
+#include "service/service_int.h"
+#include "session/session.h"
+#include "store/meta.h"
+
+enum { ROOM_TRIES = 16 };
+
+void seat_touch(struct seat *seat)
+{
+    struct err ignored = {0}; /* a store that has stopped says so elsewhere */
+    int64_t now_us = clock_wall_us();
+    pthread_mutex_lock(&seat->lock);
+    seat->used_us = now_us;
+    int64_t sleep_at_us =
+        seat->is_closed ? CLOCK_NEVER : clock_us() + (int64_t)seat->idle_s * 1000000;
+    seat->sleep_at_us = sleep_at_us;
+    pthread_mutex_unlock(&seat->lock);
+    if (!seat->is_one_shot)
+        (void)meta_session_used(seat->service->o.meta, seat->id, now_us, &ignored);
+    keeper_wake(seat->service, sleep_at_us);
+}
+
+int seat_begin(struct seat *seat, struct seat_use *use, struct err *e)
+{
+    *use = (struct seat_use){.seat = seat, .data_fd = -1};
+    if (turn_take(&seat->turn, &use->place, /* is_patient= */ true, e))
+        return -1;
+    int failed = turn_await(&seat->turn, &use->place, e);
+    pthread_mutex_lock(&seat->lock);
+    seat->sleep_at_us = CLOCK_NEVER;
+    if (!failed && seat->is_closed)
+        failed = err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
+    pthread_mutex_unlock(&seat->lock);
+    if (!failed)
+        failed = live_open(seat->service->o.live_fd, seat->id, &use->data_fd, e);
+    if (failed) {
+        turn_leave(&seat->turn, &use->place);
+        return -1;
+    }
+    return 0;
+}
+
+void seat_end(struct seat_use *use)
+{
+    fd_closep(&use->data_fd);
+    seat_touch(use->seat);
+    turn_leave(&use->seat->turn, &use->place);
+}
+
+/* ---- memory ---- */
+
+static bool is_awake(struct seat *seat)
+{
+    struct session_info info;
+    session_look(seat->session, &info);
+    return life_has_kernel(info.life);
+}
+
+/* How many are awake, and the one that has been idle longest, held. */
+static size_t count_awake(struct service *s, struct seat **ret_oldest)
+{
+    size_t count = 0;
+    struct seat *oldest = NULL;
+    int64_t oldest_us = 0;
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < TABLE_SIZE; i++)
+        for (struct seat *seat = s->seats[i]; seat; seat = seat->next) {
+            if (!is_awake(seat))
+                continue;
+            count++;
+            pthread_mutex_lock(&seat->lock);
+            bool is_older = !oldest || seat->used_us < oldest_us;
+            if (is_older && turn_count(&seat->turn) == 0) {
+                oldest = seat;
+                oldest_us = seat->used_us;
+            }
+            pthread_mutex_unlock(&seat->lock);
+        }
+    if (oldest)
+        oldest->refs++;
+    pthread_mutex_unlock(&s->lock);
+    *ret_oldest = oldest;
+    return count;
+}
+
+/* Puts one to sleep that nobody uses, by force. */
+static bool relieve(struct seat *seat)
+{
+    struct err ignored = {0};
+    struct turn_place place;
+    if (turn_take(&seat->turn, &place, /* is_patient= */ false, &ignored))
+        return false;
+    int failed =
+        turn_await(&seat->turn, &place, &ignored) || seat_doze(seat, /* must= */ true, &ignored);
+    turn_leave(&seat->turn, &place);
+    return !failed;
+}
+
+int seat_make_room(struct seat *seat, struct err *e)
+{
+    struct service *s = seat->service;
+    for (int tries = 0; tries < ROOM_TRIES; tries++) {
+        if (is_awake(seat))
+            return 0;
+        struct seat *oldest;
+        size_t awake = count_awake(s, &oldest);
+        bool is_fine = awake < s->o.awake_max && memory_available() >= s->o.reserve_bytes;
+        bool is_relieved = !is_fine && oldest && relieve(oldest);
+        seat_unref(oldest);
+        if (is_fine)
+            return 0;
+        if (!is_relieved && !oldest)
+            break;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->info.refused++;
+    pthread_mutex_unlock(&s->lock);
+    return err_set(e, ERR_OVERLOADED, "this host has no memory for one more session now");
+}
+
+int seat_doze(struct seat *seat, bool must, struct err *e)
+{
+    struct session_rest rest = {0};
+    struct service *s = seat->service;
+    bool was_awake = is_awake(seat);
+    if (session_sleep(seat->session, must ? REST_MUST : REST_POLITE, &rest, e))
+        return -1;
+    int refused = rest.is_refused;
+    if (refused) {
+        scoped(buf_done) struct buf why = BUF_INIT(200);
+        names_text(&rest.reasons, 150, &why);
+        (void)err_set(e, ERR_CONFLICT, "it cannot sleep now: %s", why.bytes ? why.bytes : "");
+    } else if (was_awake) {
+        pthread_mutex_lock(&s->lock);
+        s->info.sleeps++;
+        pthread_mutex_unlock(&s->lock);
+    }
+    session_rest_done(&rest);
+    return refused;
+}
+
+/* ---- operations ---- */
+
+int seat_sleep(struct seat *seat, struct err *e)
+{
+    struct seat_use use;
+    if (seat_begin(seat, &use, e))
+        return -1;
+    int failed = seat_doze(seat, /* must= */ false, e);
+    seat_end(&use);
+    return failed ? -1 : 0;
+}
+
+int seat_restart(struct seat *seat, struct err *e)
+{
+    struct seat_use use;
+    jobs_call_off(
+        seat, "The session was restarted before this run had ended. Variables are lost; files in "
+              "/mnt/data are kept.");
+    if (seat_begin(seat, &use, e))
+        return -1;
+    int failed = session_restart(seat->session, e);
+    seat_end(&use);
+    return failed;
+}
+
+int seat_rollback(struct seat *seat, uint64_t steps, struct err *e)
+{
+    struct seat_use use;
+    struct session_info info;
+    if (seat_begin(seat, &use, e))
+        return -1;
+    session_look(seat->session, &info);
+    int failed = steps > info.runs ? err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
+                                             (unsigned long long)info.runs)
+                                   : session_rollback(seat->session, info.runs - steps + 1, e);
+    seat_end(&use);
+    return failed;
+}
+
+int seat_ask(struct seat *seat, const char *topic, const char *code, uint32_t cursor, char **ret,
+             struct err *e)
+{
+    struct seat_use use;
+    if (seat_begin(seat, &use, e))
+        return -1;
+    int failed = seat_make_room(seat, e) ||
+                 session_ask(seat->session, use.data_fd, topic, code, cursor, ret, e);
+    seat_end(&use);
+    return failed ? -1 : 0;
+}
+
+void seat_interrupt(struct seat *seat)
+{
+    struct service *s = seat->service;
+    pthread_mutex_lock(&s->lock); /* first, as always: references are counted under it */
+    pthread_mutex_lock(&seat->lock);
+    struct job *running = seat->running;
+    if (running)
+        running->refs++;
+    pthread_mutex_unlock(&seat->lock);
+    pthread_mutex_unlock(&s->lock);
+    if (running)
+        job_cancel(running);
+    job_unref(running);
+}
+
+static int write_row(struct seat *seat, const char *name, uint32_t idle_s, struct err *e)
+{
+    struct session_row row = {.name = *name ? name : NULL,
+                              .tz = seat->tz,
+                              .idle_s = idle_s,
+                              .snapshots = seat->snapshots};
+    scoped(buf_done) struct buf options = BUF_INIT(4096);
+    options_write(&seat->limits, &options);
+    if (buf_check(&options, e))
+        return -1;
+    memcpy(row.id, seat->id, sizeof row.id);
+    row.options = options.bytes;
+    return meta_session_update(seat->service->o.meta, &row, e);
+}
+
+int seat_change(struct seat *seat, const struct seat_changes *changes, struct err *e)
+{
+    char name[SEAT_NAME_MAX + 1];
+    pthread_mutex_lock(&seat->lock);
+    (void)snprintf(name, sizeof name, "%s", changes->name ? changes->name : seat->name);
+    uint32_t idle_s = changes->idle_s < 0 ? seat->idle_s : (uint32_t)changes->idle_s;
+    pthread_mutex_unlock(&seat->lock);
+    if ((changes->name && seat_check_name(changes->name, e)) || write_row(seat, name, idle_s, e))
+        return -1;
+    pthread_mutex_lock(&seat->lock);
+    memcpy(seat->name, name, sizeof seat->name);
+    seat->idle_s = idle_s;
+    pthread_mutex_unlock(&seat->lock);
+    seat_touch(seat);
+    return 0;
+}
+
+/* Ends the session itself; its turn is taken. */
+static int end_session(struct seat *seat, const char *why, struct err *e)
+{
+    struct service *s = seat->service;
+    pthread_mutex_lock(&seat->lock);
+    bool was_closed = seat->is_closed;
+    seat->is_closed = true;
+    if (!was_closed) {
+        seat->closed_us = clock_wall_us();
+        seat->closed_why = why;
+    }
+    seat->sleep_at_us = CLOCK_NEVER;
+    pthread_mutex_unlock(&seat->lock);
+    if (was_closed)
+        return err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
+    /* The row first: a session whose end is written but not done is swept at the next start. */
+    int failed = meta_session_close(s->o.meta, seat->id, clock_wall_us(), why,
+                                    seat->is_one_shot ? META_SOON : META_NOW, e);
+    struct err ignored = {0};
+    if (session_delete(seat->session, failed ? &ignored : e))
+        failed = -1;
+    live_remove(s->o.live_fd, seat->id);
+    return failed;
+}
+
+int seat_close(struct seat *seat, const char *why, struct err *e)
+{
+    struct turn_place place;
+    pthread_mutex_lock(&seat->lock);
+    seat->is_closing = true;
+    pthread_mutex_unlock(&seat->lock);
+    jobs_call_off(
+        seat,
+        "The session was closed before this run had ended. Its variables and files are gone.");
+    turn_insist(&seat->turn, &place);
+    int failed = turn_await(&seat->turn, &place, e) || end_session(seat, why, e);
+    turn_leave(&seat->turn, &place);
+    return failed ? -1 : 0;
+}
+
+/* ---- branching ---- */
+
+static int adopt_branch(struct seat *seat, const struct who *who, const char *name,
+                        struct session *branch, struct seat **ret, struct err *e)
+{
+    struct session_row row = {.name = name, .tz = seat->tz, .snapshots = seat->snapshots};
+    scoped(buf_done) struct buf options = BUF_INIT(4096);
+    options_write(&seat->limits, &options);
+    if (buf_check(&options, e))
+        return -1;
+    (void)snprintf(row.id, sizeof row.id, "%s", session_id(branch));
+    memcpy(row.principal, who->principal, sizeof row.principal);
+    memcpy(row.workspace, seat->workspace, sizeof row.workspace);
+    memcpy(row.key, who->key, sizeof row.key);
+    row.options = options.bytes;
+    row.idle_s = seat->idle_s;
+    row.created_us = clock_wall_us();
+    row.used_us = row.created_us + 1; /* it has a memory */
+    if (meta_session_insert(seat->service->o.meta, &row, META_NOW, e)) {
+        if (e->code == ERR_CONFLICT)
+            (void)err_set(e, ERR_CONFLICT, "a session called %.100s is open already",
+                          name ? name : "so");
+        return -1;
+    }
+    return seat_find(seat->service, who, row.id, ret, e);
+}
+
+/* The branch's directory has a name before the branch has: it is given its own afterwards. */
+static int branch(struct seat *seat, int data_fd, const struct who *who, const char *name,
+                  struct seat **ret, struct err *e)
+{
+    int live_fd = seat->service->o.live_fd;
+    struct session *made = NULL;
+    char draft[ID_SIZE];
+    scoped(fd_closep) int fd = -1;
+    if (id_make("new_", draft, e) || live_make(live_fd, draft, &fd, e))
+        return -1;
+    int failed = live_copy(data_fd, fd, seat->limits.disk_bytes * 2, e) ||
+                 session_fork(seat->session, fd, &made, e);
+    if (!failed && renameat(live_fd, draft, live_fd, session_id(made)))
+        failed = err_sys(e, errno, "name the branch's directory");
+    if (!failed && adopt_branch(seat, who, name, made, ret, e)) {
+        live_remove(live_fd, session_id(made));
+        failed = -1;
+    }
+    if (failed) {
+        struct err ignored = {0};
+        live_remove(live_fd, draft);
+        if (made)
+            (void)session_delete(made, &ignored);
+    }
+    session_unref(made);
+    return failed;
+}
+
+int seat_fork(struct seat *seat, const struct who *who, const char *name, struct seat **ret,
+              struct err *e)
+{
+    struct seat_use use;
+    if ((name && seat_check_name(name, e)) || seat_check_count(seat->service, who, e) ||
+        seat_begin(seat, &use, e))
+        return -1;
+    int failed = branch(seat, use.data_fd, who, name, ret, e);
+    seat_end(&use);
+    if (!failed)
+        seat_touch(*ret);
+    return failed;
+}

@@ -1,0 +1,335 @@
+/* seats.c -- which sessions there are: made, found, loaded, let go. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/utf8.h"
+#include "service/live.h"
+#include "service/options.h"
+#include "service/service_int.h"
+#include "session/session.h"
+#include "session/zone.h"
+#include "store/meta.h"
+#include "workspace/rates.h"
+
+uint32_t table_slot(const char *id)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (; *id; id++)
+        h = (h ^ (uint8_t)*id) * 16777619u;
+    return h % TABLE_SIZE;
+}
+
+/* With service->lock held. */
+static struct seat *look_up(struct service *s, const char *id)
+{
+    struct seat *at = s->seats[table_slot(id)];
+    while (at && strcmp(at->id, id) != 0)
+        at = at->next;
+    return at;
+}
+
+struct seat *seat_get(struct service *s, const char *id)
+{
+    pthread_mutex_lock(&s->lock);
+    struct seat *at = look_up(s, id);
+    if (at)
+        at->refs++;
+    pthread_mutex_unlock(&s->lock);
+    return at;
+}
+
+struct seat *seat_ref(struct seat *seat)
+{
+    pthread_mutex_lock(&seat->service->lock);
+    seat->refs++;
+    pthread_mutex_unlock(&seat->service->lock);
+    return seat;
+}
+
+static void free_seat(struct seat *seat)
+{
+    session_unref(seat->session);
+    turn_done(&seat->turn);
+    (void)pthread_mutex_destroy(&seat->lock);
+    free(seat);
+}
+
+/* Nothing is lost by forgetting one that sleeps or is closed: the rest is on disk. */
+static bool may_be_forgotten(struct seat *seat)
+{
+    struct session_info info;
+    if (seat->is_closed)
+        return true;
+    session_look(seat->session, &info);
+    return info.life == LIFE_ASLEEP;
+}
+
+void seat_unref(struct seat *seat)
+{
+    if (!seat)
+        return;
+    struct service *s = seat->service;
+    pthread_mutex_lock(&s->lock);
+    bool is_over = --seat->refs == 0 && may_be_forgotten(seat);
+    if (is_over) {
+        struct seat **at = &s->seats[table_slot(seat->id)];
+        while (*at != seat)
+            at = &(*at)->next;
+        *at = seat->next;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (is_over)
+        free_seat(seat);
+}
+
+const char *seat_id(const struct seat *seat)
+{
+    return seat->id;
+}
+
+const char *seat_workspace(const struct seat *seat)
+{
+    return seat->workspace;
+}
+
+/* A seat for that row, not in the table yet. `is_new`: it has never had a memory. */
+static int make_seat(struct service *s, const struct session_row *row, bool is_new,
+                     struct seat **ret, struct err *e)
+{
+    struct seat *seat = calloc(1, sizeof *seat);
+    if (!seat)
+        return err_set(e, ERR_NO_MEMORY, "load a session");
+    seat->service = s;
+    seat->refs = 1;
+    memcpy(seat->id, row->id, sizeof seat->id);
+    memcpy(seat->principal, row->principal, sizeof seat->principal);
+    memcpy(seat->workspace, row->workspace, sizeof seat->workspace);
+    memcpy(seat->key, row->key, sizeof seat->key);
+    (void)snprintf(seat->name, sizeof seat->name, "%s", row->name ? row->name : "");
+    (void)snprintf(seat->tz, sizeof seat->tz, "%s", row->tz ? row->tz : "");
+    options_read(row->options, &seat->limits);
+    seat->snapshots = row->snapshots;
+    seat->idle_s = row->idle_s;
+    seat->created_us = row->created_us;
+    seat->used_us = row->used_us;
+    seat->sleep_at_us = CLOCK_NEVER;
+    turn_init(&seat->turn, s->o.queue_max);
+    (void)pthread_mutex_init(&seat->lock, NULL);
+    struct session_options options = {.limits = seat->limits, .snapshots = seat->snapshots};
+    (void)snprintf(options.tz, sizeof options.tz, "%s", seat->tz);
+    bool is_lost = !is_new && row->used_us > row->created_us;
+    if (session_place(s->o.engine, seat->id, &options, is_lost, &seat->session, e)) {
+        seat->session = NULL;
+        free_seat(seat);
+        return -1;
+    }
+    *ret = seat;
+    return 0;
+}
+
+/* Into the table; or, if it is there already, that one instead. */
+static struct seat *enter(struct service *s, struct seat *seat)
+{
+    pthread_mutex_lock(&s->lock);
+    struct seat *known = look_up(s, seat->id);
+    if (known) {
+        known->refs++;
+    } else {
+        seat->next = s->seats[table_slot(seat->id)];
+        s->seats[table_slot(seat->id)] = seat;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!known)
+        return seat;
+    free_seat(seat);
+    return known;
+}
+
+static int not_found(const char *id, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND, "there is no session %.64s", id);
+}
+
+/* From its row. */
+static int load(struct service *s, const struct who *who, const char *id, struct seat **ret,
+                struct err *e)
+{
+    struct session_row row;
+    struct seat *seat;
+    if (meta_session_get(s->o.meta, id, &row, e))
+        return e->code == ERR_NOT_FOUND ? not_found(id, e) : -1;
+    int failed = 0;
+    if (!who_owns(who, row.principal))
+        failed = not_found(id, e);
+    else if (row.closed_us)
+        failed = err_set(e, ERR_NOT_FOUND, "session %.64s was closed (%s); make a new one", id,
+                         row.closed_why ? row.closed_why : "");
+    else
+        failed = make_seat(s, &row, /* is_new= */ false, &seat, e);
+    session_row_done(&row);
+    if (failed)
+        return -1;
+    *ret = enter(s, seat);
+    return 0;
+}
+
+/* The id of the open session that `who` calls by that name. */
+static int find_name(struct service *s, const struct who *who, const char *name, char ret[ID_SIZE],
+                     struct err *e)
+{
+    struct session_rows rows;
+    const struct session_filter filter = {
+        .principal = who->principal, .name = name, .open = OPEN_ONLY};
+    const struct page page = {.limit = 1};
+    if (meta_session_list(s->o.meta, &filter, &page, &rows, e))
+        return -1;
+    int failed = rows.count == 0 ? not_found(name, e) : 0;
+    if (!failed)
+        memcpy(ret, rows.items[0].id, ID_SIZE);
+    session_rows_done(&rows);
+    return failed;
+}
+
+int seat_find(struct service *s, const struct who *who, const char *id_or_name, struct seat **ret,
+              struct err *e)
+{
+    char id[ID_SIZE];
+    if (strncmp(id_or_name, "ses_", 4) != 0) {
+        if (find_name(s, who, id_or_name, id, e))
+            return -1;
+        id_or_name = id;
+    }
+    struct seat *seat = seat_get(s, id_or_name);
+    if (!seat)
+        return load(s, who, id_or_name, ret, e);
+    pthread_mutex_lock(&seat->lock);
+    bool is_closed = seat->is_closed;
+    pthread_mutex_unlock(&seat->lock);
+    if (is_closed || !who_owns(who, seat->principal)) {
+        seat_unref(seat);
+        return not_found(id_or_name, e);
+    }
+    *ret = seat;
+    return 0;
+}
+
+/* ---- making one ---- */
+
+int seat_check_name(const char *name, struct err *e)
+{
+    if (!name)
+        return 0;
+    size_t len = strlen(name);
+    bool is_fine = len > 0 && len <= SEAT_NAME_MAX && utf8_is_valid(name, len) &&
+                   strncmp(name, "ses_", 4) != 0;
+    for (size_t i = 0; i < len && is_fine; i++)
+        is_fine = (unsigned char)name[i] >= ' ' && name[i] != '/' && name[i] != 127;
+    return is_fine ? 0
+                   : err_set(e, ERR_INVALID,
+                             "name: 1 to %d bytes of text, without slashes and control characters, "
+                             "not beginning with ses_",
+                             SEAT_NAME_MAX);
+}
+
+/* Whether the caller may have one more. */
+int seat_check_count(struct service *s, const struct who *who, struct err *e)
+{
+    uint64_t count;
+    int64_t wait_ms;
+    struct session_filter filter = {.principal = who->principal, .open = OPEN_ONLY};
+    if (meta_session_count(s->o.meta, &filter, &count, e))
+        return -1;
+    if (count >= s->o.seats_max)
+        return err_set(e, ERR_LIMIT, "%u sessions are open; close some", s->o.seats_max);
+    if (!*who->key || who->limits.sessions == 0)
+        return 0;
+    filter = (struct session_filter){.key = who->key, .open = OPEN_ONLY};
+    return meta_session_count(s->o.meta, &filter, &count, e) ||
+           rates_session(s->o.rates, who, count, &wait_ms, e);
+}
+
+static int fill_row(struct service *s, const struct who *who, const struct seat_wishes *wishes,
+                    struct buf *options, struct session_row *row, struct err *e)
+{
+    struct limits limits;
+    if (seat_check_name(wishes->name, e) ||
+        options_limits(&s->o, &wishes->limits, who->limits.memory_mb, &limits, e) ||
+        people_workspace(s->o.people, who, wishes->workspace, row->workspace, e) ||
+        id_make("ses_", row->id, e))
+        return -1;
+    if (wishes->tz && zone_check(wishes->tz, e))
+        return err_wrap(e, "tz");
+    options_write(&limits, options);
+    if (buf_check(options, e))
+        return -1;
+    memcpy(row->principal, who->principal, ID_SIZE);
+    memcpy(row->key, who->key, ID_SIZE);
+    row->name = wishes->name;
+    row->options = options->bytes;
+    row->tz = wishes->tz;
+    row->idle_s = wishes->idle_s < 0 ? s->o.idle_s : (uint32_t)wishes->idle_s;
+    row->snapshots = wishes->snapshots < 0 ? 0 : (uint32_t)wishes->snapshots;
+    row->created_us = row->used_us = clock_wall_us();
+    if (row->snapshots > s->o.snapshots_max)
+        return err_set(e, ERR_INVALID, "snapshots: at most %u here", s->o.snapshots_max);
+    return 0;
+}
+
+/* Its kernel; when that fails there was never a session. */
+static int start(struct seat *seat, int data_fd, struct err *e)
+{
+    if (seat_make_room(seat, e) || session_wake(seat->session, data_fd, e))
+        return -1;
+    seat_touch(seat);
+    return 0;
+}
+
+int seat_create(struct service *s, const struct who *who, const struct seat_wishes *wishes,
+                struct seat **ret, struct err *e)
+{
+    struct session_row row = {0};
+    struct seat *seat = NULL;
+    scoped(buf_done) struct buf options = BUF_INIT(4096);
+    scoped(fd_closep) int data_fd = -1;
+    if (s->is_stopping)
+        return err_set(e, ERR_OVERLOADED, "the server is stopping");
+    if ((!wishes->is_one_shot && seat_check_count(s, who, e)) ||
+        fill_row(s, who, wishes, &options, &row, e) || live_make(s->o.live_fd, row.id, &data_fd, e))
+        return -1;
+    if (make_seat(s, &row, /* is_new= */ true, &seat, e) || !seat) {
+        live_remove(s->o.live_fd, row.id);
+        return -1;
+    }
+    seat->is_one_shot = wishes->is_one_shot;
+    if (meta_session_insert(s->o.meta, &row, wishes->is_one_shot ? META_SOON : META_NOW, e)) {
+        if (e->code == ERR_CONFLICT)
+            (void)err_set(e, ERR_CONFLICT, "a session called %.100s is open already", row.name);
+        live_remove(s->o.live_fd, row.id);
+        free_seat(seat);
+        return -1;
+    }
+    seat = enter(s, seat);
+    if (start(seat, data_fd, e)) {
+        struct err ignored = {0};
+        (void)seat_close(seat, "could not be started", &ignored);
+        seat_unref(seat);
+        return -1;
+    }
+    *ret = seat;
+    return 0;
+}
+
+int seat_bring(struct seat *seat, const char *path, const void *bytes, size_t len, struct err *e)
+{
+    scoped(fd_closep) int data_fd = -1;
+    return live_open(seat->service->o.live_fd, seat->id, &data_fd, e) ||
+                   live_put(data_fd, path, bytes, len, e)
+               ? -1
+               : 0;
+}

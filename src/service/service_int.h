@@ -1,0 +1,158 @@
+/* service_int.h -- the inside of service/, shared by its files. Locks: service.h. */
+#ifndef SERVICE_SERVICE_INT_H
+#define SERVICE_SERVICE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/id.h"
+#include "service/gate.h"
+#include "service/job.h"
+#include "service/journal.h"
+#include "service/seat.h"
+#include "service/service.h"
+#include "service/turn.h"
+#include "session/run.h"
+#include "workspace/people.h"
+
+struct session;
+struct session_row;
+
+enum {
+    TABLE_SIZE = 1024,
+    LINGER_MAX = 256,            /* ended jobs that stay in memory for those who come back */
+    LINGER_US = 30 * 1000000,    /* and for how long */
+    LINGER_BYTES_MAX = 64 << 20, /* of them all */
+    SLOT_WAIT_US = 30 * 1000000,
+    RUN_OBJECT_TEXT_MAX = 512 << 20,
+};
+
+struct seat {
+    struct service *service;
+    struct seat *next; /* in its bucket; under service->lock */
+    size_t refs;       /* under service->lock */
+    char id[ID_SIZE], principal[ID_SIZE], workspace[ID_SIZE], key[ID_SIZE];
+    char tz[SEAT_TZ_MAX + 1];
+    struct limits limits;
+    uint32_t snapshots;
+    int64_t created_us; /* wall clock */
+    bool is_one_shot;
+    struct session *session; /* held; lives as long as the seat */
+    struct turn turn;
+
+    pthread_mutex_t lock; /* protects what is below */
+    char name[SEAT_NAME_MAX + 1];
+    uint32_t idle_s;
+    int64_t used_us;     /* wall clock */
+    int64_t sleep_at_us; /* monotonic; CLOCK_NEVER: it sleeps, or is in use */
+    bool is_closing;     /* somebody waits for the turn to close it: nothing begins any more */
+    bool is_closed;
+    int64_t closed_us;      /* wall clock */
+    const char *closed_why; /* static */
+    struct job *running;
+};
+
+enum job_phase { JOB_IN_LINE, JOB_AT_GATE, JOB_IN_ENGINE, JOB_OVER };
+
+struct job {
+    struct service *service;
+    struct job *next; /* in its bucket; under service->lock, as the next three */
+    struct job *linger_next;
+    int64_t linger_until_us;
+    size_t linger_bytes;
+    size_t refs;
+
+    char id[ID_SIZE], request[ID_SIZE];
+    struct seat *seat; /* held */
+    struct who who;
+    char *code, *stdin_text, *name;
+    size_t code_len, stdin_len;
+    char **env; /* NULL-ended; NULL: none */
+    int language;
+    uint32_t wall_ms;
+    int64_t created_us; /* wall clock */
+    bool closes_seat;
+    struct turn_place place;
+    struct gate_pass pass;
+    atomic_bool cancel;
+
+    /* of the thread that executes it */
+    struct {
+        char bytes[4]; /* the beginning of a character whose end has not come yet */
+        size_t len;
+    } torn[2];
+
+    pthread_mutex_t lock; /* protects what is below */
+    pthread_cond_t changed;
+    enum job_phase phase;
+    int64_t started_us; /* wall clock; 0: not begun */
+    struct journal journal;
+    struct job_watch *watches;
+    struct buf object; /* when it is over: the run object */
+    const char *why;   /* what took its session away, static; NULL: nothing did */
+};
+
+struct service {
+    struct service_options o;
+    struct gate gate;
+    pthread_mutex_t lock; /* protects the tables and counts below */
+    pthread_cond_t quiet; /* a launched job ended, or the keeper is wanted */
+    struct seat *seats[TABLE_SIZE];
+    struct job *jobs[TABLE_SIZE];
+    struct job *linger_first, *linger_last;
+    size_t linger_count, linger_bytes, launched;
+    atomic_bool is_stopping; /* may be read without the lock */
+    bool is_closing;
+    struct service_info info; /* the figures that only grow */
+    pthread_t keeper;
+    int64_t keeper_until_us; /* it sleeps until then; 0: it is at work */
+    bool has_keeper;
+};
+
+/* ---- seats.c ---- */
+
+/* Its turn, for as long as the variable lives:
+ *     struct seat_use use;
+ *     if (seat_begin(s, &use, e)) return -1;
+ *     ...
+ *     seat_end(&use); */
+struct seat_use {
+    struct seat *seat;
+    struct turn_place place;
+    int data_fd; /* its directory */
+};
+int seat_begin(struct seat *s, struct seat_use *use, struct err *e);
+void seat_end(struct seat_use *use);
+
+/* It was used just now, and will be idle from now on. */
+void seat_touch(struct seat *s);
+
+/* Makes sure that it may be awake: puts others to sleep, or fails with ERR_OVERLOADED. */
+int seat_make_room(struct seat *s, struct err *e);
+
+/* With its turn taken. Returns 1 when the session refused. */
+int seat_doze(struct seat *s, bool must, struct err *e);
+
+int seat_check_name(const char *name, struct err *e);                          /* NULL is fine */
+int seat_check_count(struct service *s, const struct who *who, struct err *e); /* one more? */
+
+/* The seat in memory, or NULL; held. With service->lock not held. */
+struct seat *seat_get(struct service *s, const char *id);
+
+/* ---- keeper.c ---- */
+int keeper_start(struct service *s, struct err *e);
+void keeper_wake(struct service *s, int64_t at_us); /* something is due then; any thread */
+
+/* ---- jobs.c ---- */
+void job_linger(struct job *j);                      /* takes a reference of its own */
+void jobs_forget(struct service *s, int64_t now_us); /* INT64_MAX: all of them */
+struct job *job_get(struct service *s, const char *id);
+
+/* Every job in memory, of one seat unless that is NULL; held. The caller's to free, NULL without memory. */
+struct job **jobs_list(struct service *s, const struct seat *seat, size_t *ret_count);
+void job_free(struct job *j);
+
+uint32_t table_slot(const char *id);
+
+#endif
