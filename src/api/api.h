@@ -1,0 +1,56 @@
+/* api.h -- the server's doors: from an HTTP request to an answer.
+ *
+ *     api_open(&options, &api, e)
+ *     struct http_options http = {.handle = api_handle, .refuse = api_refuse, .arg = api};
+ *
+ * Every request goes through the same stations (pipeline.c): where to (op.h), from where (guard.c:
+ * Host and Origin), who (people.h), may they, how often (rates.h), decode (json/fields.h), the
+ * handler, encode, the log line.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct api;
+struct buf;
+struct err;
+struct http_exchange;
+struct log;
+struct metrics;
+struct people;
+struct rates;
+struct service;
+
+struct api_texts {
+    const char *const *items;
+    size_t count;
+};
+
+struct api_options {
+    struct service *service; /* all of these are borrowed */
+    struct people *people;
+    struct rates *rates;
+    struct log *log;
+    struct metrics *metrics;
+    struct api_texts hosts;   /* names besides those of loopback under which this server is known */
+    struct api_texts origins; /* web pages of others that may use it; "*": all */
+    uint64_t body_max;
+    uid_t local_uid; /* whose unix-socket peers need no key, besides root */
+    /* Whether the server is ready for requests, or why not; for /readyz. */
+    bool (*is_ready)(void *arg, const char **ret_why);
+    /* Brings the figures up to date that are kept elsewhere, before /metrics is written. */
+    void (*refresh)(void *arg);
+    void *arg;
+};
+
+int api_open(const struct api_options *options, struct api **ret, struct err *e);
+void api_close(struct api *a);
+
+void api_handle(void *arg, struct http_exchange *x);
+void api_refuse(void *arg, int status, const char *reason, struct buf *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* api_int.h -- what the files of api/ share. */
+#ifndef API_API_INT_H
+#define API_API_INT_H
+
+#include "api/api.h"
+#include "api/op.h"
+#include "base/err.h"
+
+struct job;
+struct metric;
+
+struct api {
+    struct api_options o;
+    struct buf openapi; /* written once, at the start */
+    struct metric *requests, *seconds;
+};
+
+/* guard.c: may a request from there come in at all? Fails with ERR_DENIED. Adds the headers that tell
+ * a browser so. */
+int guard_check(struct call *c, struct err *e);
+bool guard_is_preflight(const struct call *c);
+void guard_answer_preflight(struct call *c, struct err *e);
+
+/* follow.c: answers with the events of a run after number `seen`, until it has ended. Parks the
+ * exchange. */
+int follow_job(struct call *c, struct job *job, uint64_t seen, struct err *e);
+/* The same for one that ended long ago: its last event. */
+int follow_record(struct call *c, const struct buf *object, struct err *e);
+bool wants_events(const struct call *c);
+
+/* openapi.c */
+void openapi_write(struct buf *out);
+
+/* The body of an error answer. */
+void write_error(struct buf *out, enum err_code code, const char *message, const char *hint,
+                 const char *request_id);
+
+#endif

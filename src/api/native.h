@@ -1,0 +1,18 @@
+/* native.h -- what the files of the native dialect share: /api/v1. */
+#ifndef API_NATIVE_H
+#define API_NATIVE_H
+
+#include "json/fields.h"
+
+struct call;
+struct err;
+
+extern const struct json_field native_limits[]; /* of struct limit_wishes */
+
+/* From here on the caller is one of its own users, if it named one. */
+int native_behalf(struct call *c, const char *name, struct err *e);
+
+/* Checks JSON that a kernel gave and makes it the answer. */
+int native_embed(struct call *c, const char *json, struct err *e);
+
+#endif
