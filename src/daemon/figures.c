@@ -1,0 +1,165 @@
+/* figures.c -- metrics whose numbers are kept where the work is done, brought together for
+ * /metrics. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/memory.h"
+#include "base/metrics.h"
+#include "daemon/serve_int.h"
+#include "http/server.h"
+#include "service/service.h"
+#include "session/pool.h"
+#include "session/run.h"
+#include "store/db.h"
+#include "store/meta.h"
+#include "store/store.h"
+
+static const char *const ends[END_COUNT] = {
+    "ok", "error", "timeout", "memory", "output_limit", "disk", "cancelled", "crashed", "killed"};
+static const char *const pool_states[] = {"ready", "wanted"};
+static const char *const pool_events[] = {"taken", "missed", "made", "died"};
+static const char *const moves[] = {"sleep", "wake"};
+
+enum figure {
+    RUNS,
+    RUN_SECONDS,
+    RUNNING,
+    WAITING,
+    AWAKE,
+    MOVES,
+    REFUSED,
+    POOL,
+    POOL_EVENTS,
+    CONNECTIONS,
+    PARKED,
+    WORKERS,
+    MEMORY,
+    COMMITS,
+    WAL,
+    FIGURES
+};
+
+struct figures {
+    struct metric *m[FIGURES];
+};
+
+static const struct metric_spec specs[FIGURES] = {
+    [RUNS] = {.name = "cicada_runs_total",
+              .help = "Runs, by how they ended.",
+              .kind = METRIC_COUNTER,
+              .labels = {METRIC_LABEL("end", ends)}},
+    [RUN_SECONDS] = {.name = "cicada_run_seconds_total",
+                     .help = "Time runs took.",
+                     .kind = METRIC_COUNTER,
+                     .places = 6},
+    [RUNNING] = {.name = "cicada_runs_running", .help = "Runs that go on.", .kind = METRIC_GAUGE},
+    [WAITING] = {.name = "cicada_runs_waiting",
+                 .help = "Runs that wait for a slot.",
+                 .kind = METRIC_GAUGE},
+    [AWAKE] = {.name = "cicada_sessions_awake",
+               .help = "Sessions with a kernel.",
+               .kind = METRIC_GAUGE},
+    [MOVES] = {.name = "cicada_session_moves_total",
+               .help = "Sessions put to sleep and woken.",
+               .kind = METRIC_COUNTER,
+               .labels = {METRIC_LABEL("move", moves)}},
+    [REFUSED] = {.name = "cicada_refused_total",
+                 .help = "Sessions refused for want of memory.",
+                 .kind = METRIC_COUNTER},
+    [POOL] = {.name = "cicada_pool_kernels",
+              .help = "Kernels that wait for a session.",
+              .kind = METRIC_GAUGE,
+              .labels = {METRIC_LABEL("state", pool_states)}},
+    [POOL_EVENTS] = {.name = "cicada_pool_events_total",
+                     .help = "What happened to the pool.",
+                     .kind = METRIC_COUNTER,
+                     .labels = {METRIC_LABEL("event", pool_events)}},
+    [CONNECTIONS] = {.name = "cicada_connections",
+                     .help = "Open connections.",
+                     .kind = METRIC_GAUGE},
+    [PARKED] = {.name = "cicada_streams",
+                .help = "Event streams that are followed.",
+                .kind = METRIC_GAUGE},
+    [WORKERS] = {.name = "cicada_workers_busy",
+                 .help = "Threads that answer requests.",
+                 .kind = METRIC_GAUGE},
+    [MEMORY] = {.name = "cicada_host_memory_available_bytes",
+                .help = "Memory this host could still give.",
+                .kind = METRIC_GAUGE},
+    [COMMITS] = {.name = "cicada_store_commits_total",
+                 .help = "Transactions of the store.",
+                 .kind = METRIC_COUNTER},
+    [WAL] = {.name = "cicada_store_log_bytes",
+             .help = "Length of the store's write-ahead log.",
+             .kind = METRIC_GAUGE},
+};
+
+int figures_new(struct server *s, struct figures **ret, struct err *e)
+{
+    struct figures *f = calloc(1, sizeof *f);
+    if (!f)
+        return err_set(e, ERR_NO_MEMORY, "count");
+    for (size_t i = 0; i < FIGURES; i++)
+        if (metrics_add(s->metrics, &specs[i], &f->m[i], e)) {
+            free(f);
+            return -1;
+        }
+    *ret = f;
+    return 0;
+}
+
+void figures_free(struct figures *f)
+{
+    free(f);
+}
+
+static void set(struct figures *f, enum figure which, uint64_t v)
+{
+    metric_set(f->m[which], METRIC_AT(), (int64_t)v);
+}
+
+static void refresh_service(struct server *s)
+{
+    struct figures *f = s->figures;
+    struct service_info info;
+    service_look(s->service, &info);
+    for (unsigned i = 0; i < END_COUNT; i++)
+        metric_set(f->m[RUNS], METRIC_AT(i), (int64_t)info.runs[i]);
+    set(f, RUN_SECONDS, info.run_us);
+    set(f, RUNNING, info.running);
+    set(f, WAITING, info.waiting);
+    set(f, AWAKE, info.awake);
+    metric_set(f->m[MOVES], METRIC_AT(0), (int64_t)info.sleeps);
+    metric_set(f->m[MOVES], METRIC_AT(1), (int64_t)info.wakes);
+    set(f, REFUSED, info.refused);
+}
+
+static void refresh_pool(struct server *s)
+{
+    struct figures *f = s->figures;
+    struct pool_info info = {0};
+    if (s->pool)
+        pool_look(s->pool, &info);
+    metric_set(f->m[POOL], METRIC_AT(0), (int64_t)info.ready);
+    metric_set(f->m[POOL], METRIC_AT(1), (int64_t)info.wanted);
+    const uint64_t events[] = {info.taken, info.missed, info.made, info.died};
+    for (unsigned i = 0; i < sizeof events / sizeof *events; i++)
+        metric_set(f->m[POOL_EVENTS], METRIC_AT(i), (int64_t)events[i]);
+}
+
+void figures_refresh(void *server)
+{
+    struct server *s = server;
+    struct http_server_info http;
+    struct db_stats db;
+    refresh_service(s);
+    refresh_pool(s);
+    http_server_look(s->http, &http);
+    set(s->figures, CONNECTIONS, http.connections);
+    set(s->figures, PARKED, http.parked);
+    set(s->figures, WORKERS, http.workers_busy);
+    set(s->figures, MEMORY, memory_available());
+    meta_stats(store_meta(s->store), &db);
+    set(s->figures, COMMITS, db.commits);
+    set(s->figures, WAL, db.wal_bytes);
+}

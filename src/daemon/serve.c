@@ -1,0 +1,394 @@
+#include "daemon/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fdio.h"
+#include "base/memory.h"
+#include "base/metrics.h"
+#include "base/scope.h"
+#include "daemon/serve_int.h"
+#include "http/exchange.h"
+#include "http/server.h"
+#include "service/service.h"
+#include "session/current.h"
+#include "session/images.h"
+#include "session/pool.h"
+#include "session/session.h"
+#include "session/spawner.h"
+#include "store/store.h"
+#include "workspace/people.h"
+#include "workspace/rates.h"
+
+/* ---- as whoever started us ---- */
+
+/* All signals we hear come through a descriptor; they are blocked before the first thread. */
+static int take_signals(struct server *s, struct err *e)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, NULL))
+        return err_sys(e, errno, "block signals");
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->signal_fd < 0 || s->stop_fd < 0)
+        return err_sys(e, errno, "hear signals");
+    return 0;
+}
+
+/* A connection is a descriptor, a kernel several. What a shell allows is for programs that still use
+ * select(2), which none of ours does. */
+static void raise_open_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files))
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files); /* without, fewer can be served; accepting knows */
+}
+
+static int make_directories(struct server *s, struct err *e)
+{
+    char path[PATH_MAX];
+    const char *image_dir = s->o->image_dir;
+    if (drop_find(s->config->server.user, &s->user, e) ||
+        data_path(s->config->server.data, path, e) || data_open(path, &s->user, &s->data, e))
+        return -1;
+    if (image_dir && strcmp(image_dir, "off") == 0)
+        return 0;
+    if (image_dir) {
+        (void)snprintf(s->image_path, sizeof s->image_path, "%s", image_dir);
+        return 0;
+    }
+    scoped(fd_closep) int fd = -1;
+    (void)snprintf(s->image_path, sizeof s->image_path, "%s/images", s->data.path);
+    return data_dir(&s->data, "images", &s->user, &fd, e);
+}
+
+/* Where the unix socket lies; "" when there is none. */
+static int choose_socket(struct server *s, struct err *e)
+{
+    const char *wanted = s->config->server.socket;
+    char dir[PATH_MAX];
+    if (!wanted || strcmp(wanted, "off") == 0)
+        return 0;
+    if (strcmp(wanted, "auto") != 0) {
+        (void)snprintf(s->socket_text, sizeof s->socket_text, "unix:%s", wanted);
+        return 0;
+    }
+    if (runtime_path(dir, e) || runtime_make(dir, &s->user, e))
+        return -1;
+    (void)snprintf(s->socket_text, sizeof s->socket_text, "unix:%s/cicada.sock", dir);
+    return 0;
+}
+
+static void handle(void *arg, struct http_exchange *x)
+{
+    struct server *s = arg;
+    api_handle(s->api, x);
+}
+
+static void refuse(void *arg, int status, const char *reason, struct buf *out)
+{
+    api_refuse(arg, status, reason, out);
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+static int listen_everywhere(struct server *s, struct err *e)
+{
+    const struct config *c = s->config;
+    struct http_address addresses[ADDRESSES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < c->server.listen.count && count < ADDRESSES_MAX - 1; i++)
+        addresses[count++] = (struct http_address){.text = c->server.listen.items[i],
+                                                   .socket_mode = c->server.socket_mode};
+    if (*s->socket_text)
+        addresses[count++] =
+            (struct http_address){.text = s->socket_text, .socket_mode = c->server.socket_mode};
+    struct http_options options = {.addresses = addresses,
+                                   .address_count = count,
+                                   .limits = HTTP_LIMITS_DEFAULT,
+                                   .tls_cert = text_or_null(c->server.tls_cert),
+                                   .tls_key = text_or_null(c->server.tls_key),
+                                   .handle = handle,
+                                   .refuse = refuse,
+                                   .arg = s};
+    options.limits.workers_max = c->server.workers;
+    options.limits.connections_max = c->server.connections;
+    options.limits.per_address_max = c->server.connections_per_address;
+    options.limits.drain_ms = (c->server.drain_s + 10) * 1000; /* runs end before requests do */
+    if (http_server_open(&options, &s->http, e))
+        return -1;
+    /* So that socket_mode 0660 lets the service's group in, and the socket can be removed later. */
+    if (*s->socket_text && s->user.is_change &&
+        lchown(s->socket_text + strlen("unix:"), s->user.uid, s->user.gid))
+        return err_sys(e, errno, "give the socket to %s", s->user.name);
+    return 0;
+}
+
+/* ---- as the service user ---- */
+
+static void on_store_stop(void *arg, const char *why)
+{
+    struct server *s = arg;
+    log_line(&s->log, LOG_ERROR, "the store has stopped", LOG_STR("why", why));
+    server_stop(s, "the disk failed");
+}
+
+static void on_store_lost(void *arg, const char *why)
+{
+    struct server *s = arg;
+    log_line(&s->log, LOG_ERROR, "a record could not be written", LOG_STR("why", why));
+}
+
+/* The first admin key, for whoever runs this server; 0600. */
+static int keep_secret(struct server *s, const char *secret, struct err *e)
+{
+    scoped(fd_closep) int fd = openat(s->data.fd, "admin.key",
+                                      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "write admin.key");
+    if (fd_write_all(fd, secret, strlen(secret), e) || fd_write_all(fd, "\n", 1, e))
+        return err_wrap(e, "write admin.key");
+    return fsync(fd) ? err_sys(e, errno, "write admin.key") : 0;
+}
+
+static int open_people(struct server *s, struct err *e)
+{
+    const struct store_options store = {
+        .dir = s->data.path, .on_stop = on_store_stop, .on_lost = on_store_lost, .arg = s};
+    if (store_open(&store, &s->store, e))
+        return -1;
+    data_sweep(&s->data);
+    const struct people_options people = {.meta = store_meta(s->store),
+                                          .admin_secret = text_or_null(s->config->server.api_key),
+                                          .now_us = clock_wall_us()};
+    if (people_open(&people, &s->people, e) ||
+        rates_new(store_meta(s->store), &rates_system_clock, &s->rates, e))
+        return -1;
+    const char *secret = people_new_secret(s->people);
+    return secret ? keep_secret(s, secret, e) : 0;
+}
+
+static int open_images(struct server *s, struct err *e)
+{
+    struct err why = {0};
+    const struct images_options images = {
+        .dir_path = s->image_path, .kernel_path = s->o->kernel_path, .load_path = s->o->load_path};
+    if (*s->image_path && images_open(&images, &s->images, &why)) {
+        s->images = NULL; /* sessions start cold, which is slower and nothing worse */
+        log_line(&s->log, LOG_WARNING, "no images", LOG_STR("why", why.text));
+    }
+    return current_new(s->images, &s->current, e);
+}
+
+static int open_sessions(struct server *s, struct err *e)
+{
+    const struct config *c = s->config;
+    const struct pool_options pool = {.spawner = s->spawner,
+                                      .current = s->current,
+                                      .limits = config_limits(c),
+                                      .count_min = c->sessions.pool_min,
+                                      .count_max = c->sessions.pool_max};
+    if (s->images && c->sessions.pool_max > 0 && pool_open(&pool, &s->pool, e))
+        return -1;
+    const struct sessions_options sessions = {.spawner = s->spawner,
+                                              .current = s->current,
+                                              .pool = s->pool,
+                                              .dir_fd = s->data.sleepers_fd};
+    return sessions_open(&sessions, &s->sessions, e);
+}
+
+static const char *tier_name_of(const struct server *s)
+{
+    return tier_name(spawner_hello(s->spawner)->tier);
+}
+
+static int open_service(struct server *s, struct err *e)
+{
+    const struct config *c = s->config;
+    uint32_t cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint32_t slots = config_run_slots(c, cores);
+    const struct service_options options = {
+        .engine = s->sessions,
+        .pool = s->pool,
+        .meta = store_meta(s->store),
+        .people = s->people,
+        .rates = s->rates,
+        .log = &s->log,
+        .live_fd = s->data.live_fd,
+        .tier = tier_name_of(s),
+        .limits = config_limits(c),
+        .limits_max = config_limits_max(c),
+        .idle_s = c->sessions.idle_s,
+        .keep_s = c->sessions.keep_days * 86400,
+        .runs_keep_s = c->runs.keep_days * 86400,
+        .snapshots_max = c->sessions.snapshots_max,
+        .queue_max = c->sessions.queue_max,
+        .seats_max = c->sessions.per_principal_max,
+        .awake_max = c->sessions.live_max,
+        .slots = slots,
+        .share_max = slots > 1 ? slots - (slots + 3) / 4 : 1, /* somebody else gets in, too */
+        .waiting_max = c->runs.waiting_max,
+        .threads_max = c->runs.background_max,
+        .reserve_bytes = host - config_budget_bytes(c, host),
+    };
+    return service_open(&options, &s->service, e);
+}
+
+static bool is_ready(void *arg, const char **ret_why)
+{
+    const struct server *s = arg;
+    if (s->is_stopping)
+        *ret_why = "the server is stopping";
+    return s->is_ready && !s->is_stopping;
+}
+
+static int open_api(struct server *s, struct err *e)
+{
+    const struct config *c = s->config;
+    const struct api_options options = {
+        .service = s->service,
+        .people = s->people,
+        .rates = s->rates,
+        .log = &s->log,
+        .metrics = s->metrics,
+        .hosts = {(const char *const *)c->server.hosts.items, c->server.hosts.count},
+        .origins = {(const char *const *)c->server.origins.items, c->server.origins.count},
+        .body_max = c->limits.body_bytes,
+        .local_uid = s->started_by,
+        .is_ready = is_ready,
+        .refresh = figures_refresh,
+        .arg = s};
+    return figures_new(s, &s->figures, e) || api_open(&options, &s->api, e) ? -1 : 0;
+}
+
+static void announce(struct server *s)
+{
+    const char *secret = people_new_secret(s->people);
+    for (size_t i = 0; i < s->config->server.listen.count + (*s->socket_text != '\0'); i++)
+        log_line(&s->log, LOG_INFO, "listening", LOG_STR("on", http_server_address(s->http, i)));
+    log_line(&s->log, LOG_INFO, "ready", LOG_STR("data", s->data.path),
+             LOG_STR("user", s->user.name), LOG_STR("tier", tier_name_of(s)));
+    if (secret)
+        log_line(&s->log, LOG_INFO, "made the admin key, shown once", LOG_STR("key", secret),
+                 LOG_STR("kept_in", "admin.key in the data directory"));
+    notify_ready(&s->notify, "listening on %s", http_server_address(s->http, 0));
+}
+
+/* ---- the whole of it ---- */
+
+/* Without mounts a session comes by DATA and DATA/live on its way to its own directory, which is closed
+ * to everybody else, as all others in DATA are. */
+static int open_the_way(struct server *s, struct err *e)
+{
+    if (fchmod(s->data.fd, 0711) || fchmod(s->data.live_fd, 0711))
+        return err_sys(e, errno, "open the data directory to sessions");
+    log_line(&s->log, LOG_WARNING, "keeps the right to read all files",
+             LOG_STR("why", "without namespaces the files of sessions belong to their users"));
+    return 0;
+}
+
+static int prepare(struct server *s, struct err *e)
+{
+    raise_open_files();
+    if (take_signals(s, e) || notify_open(&s->notify, e) || make_directories(s, e) ||
+        choose_socket(s, e) || listen_everywhere(s, e) ||
+        spawner_open_for(s->o->spawn_path, s->o->kernel_path, s->o->load_path,
+                         s->user.is_change ? s->user.uid : 0, &s->spawner, e))
+        return -1;
+    bool is_full = spawner_hello(s->spawner)->tier == TIER_FULL;
+    if (!is_full && s->user.is_change && open_the_way(s, e))
+        return -1;
+    return drop_to(&s->user, is_full ? DROP_ALL : DROP_BUT_FILES, e);
+}
+
+static int build(struct server *s, struct err *e)
+{
+    if (metrics_new(&s->metrics, e) || open_people(s, e) || open_images(s, e) ||
+        open_sessions(s, e) || open_service(s, e) || open_api(s, e) || oven_start(s, e) ||
+        watch_start(s, e))
+        return -1;
+    s->is_ready = true;
+    announce(s);
+    return 0;
+}
+
+static void tear_down(struct server *s)
+{
+    watch_end(s);
+    oven_end(s);
+    http_server_close(s->http);
+    api_close(s->api);
+    figures_free(s->figures);
+    service_close(s->service);
+    sessions_close(s->sessions);
+    pool_close(s->pool);
+    current_free(s->current);
+    images_close(s->images);
+    rates_free(s->rates);
+    people_close(s->people);
+    store_close(s->store);
+    metrics_free(s->metrics);
+    spawner_close(s->spawner);
+    data_close(&s->data);
+    notify_close(&s->notify);
+    fd_closep(&s->signal_fd);
+    fd_closep(&s->stop_fd);
+    (void)pthread_cond_destroy(&s->wake);
+    (void)pthread_mutex_destroy(&s->lock);
+}
+
+int serve(const struct serve_options *options, struct err *e)
+{
+    pthread_condattr_t attr;
+    /* Many threads that come and go: with an arena for each, what they freed would stay scattered. */
+    (void)mallopt(M_ARENA_MAX, 4);
+    struct server *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_set(e, ERR_NO_MEMORY, "start the server");
+    s->o = options;
+    s->config = options->config;
+    s->started_by = geteuid();
+    s->signal_fd = s->stop_fd = -1;
+    s->data = DATA_NONE;
+    s->notify = NOTIFY_NONE;
+    (void)pthread_mutex_init(&s->lock, NULL); /* none of these can fail in glibc */
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&s->wake, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    log_init(&s->log, STDERR_FILENO, (enum log_format)s->config->server.log_format,
+             (enum log_level)s->config->server.log_level);
+    int failed = prepare(s, e) || build(s, e) || http_server_run(s->http, s->stop_fd, e);
+    if (!failed)
+        server_stop(s, "the listener ended");
+    if (!failed && s->is_maimed)
+        failed =
+            err_set(e, ERR_UNAVAILABLE, "the spawner died; the server has to be started again");
+    tear_down(s);
+    free(s);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,73 @@
+/* serve_int.h -- everything a running server consists of, in the order in which it is built. */
+#ifndef DAEMON_SERVE_INT_H
+#define DAEMON_SERVE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "daemon/config.h"
+#include "daemon/data.h"
+#include "daemon/drop.h"
+#include "daemon/notify.h"
+#include "daemon/serve.h"
+
+struct figures; /* figures.c: the metrics that are kept elsewhere */
+
+enum { ADDRESSES_MAX = 18 };
+
+struct server {
+    const struct serve_options *o;
+    const struct config *config;
+    struct log log;
+    struct notify notify;
+    struct drop_user user;
+    struct data data;
+    uid_t started_by;       /* whose commands over the unix socket need no key */
+    char socket_text[4200]; /* "unix:/run/cicada/cicada.sock"; "": none */
+    char image_path[4200];  /* "": none */
+    int signal_fd, stop_fd; /* eventfd: readable when it is time to end */
+
+    struct spawner *spawner;
+    struct http_server *http;
+    struct metrics *metrics;
+    struct store *store;
+    struct people *people;
+    struct rates *rates;
+    struct images *images; /* NULL: none */
+    struct current *current;
+    struct pool *pool; /* NULL: none */
+    struct sessions *sessions;
+    struct service *service;
+    struct api *api;
+    struct figures *figures;
+
+    pthread_t watcher, oven;
+    bool has_watcher, has_oven;
+    atomic_bool is_ready, is_stopping;
+    atomic_bool is_maimed; /* the spawner died: nothing can be run any more */
+    pthread_mutex_t lock;  /* protects the next two, for the oven to wait with */
+    pthread_cond_t wake;
+    bool is_oven_over;
+};
+
+/* Asks the server to end; any thread. */
+void server_stop(struct server *s, const char *why);
+
+/* watch.c: signals, the watchdog, ending when idle. */
+int watch_start(struct server *s, struct err *e);
+void watch_end(struct server *s);
+
+/* oven.c: bakes the image if there is no current one, notices upgrades, removes old images. */
+int oven_start(struct server *s, struct err *e);
+void oven_end(struct server *s);
+
+/* figures.c */
+int figures_new(struct server *s, struct figures **ret, struct err *e);
+void figures_free(struct figures *f);
+void figures_refresh(void *server);
+
+#endif
