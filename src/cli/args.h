@@ -49,7 +49,4 @@ int args_next(struct args *a, struct arg *ret, struct err *e);
 /* Appends the table as the options part of a help text. */
 void args_help(const struct option *table, struct buf *out);
 
-/* Whichever of the `count` names is one or two typing mistakes away from `word`; NULL: none. */
-const char *closest_name(const char *word, const char *const *names, int count);
-
 #endif

@@ -112,18 +112,6 @@ static void a_very_long_unknown_option_is_cut(void **state)
     assert_true(strlen(e.text) < 100);
 }
 
-static void the_closest_name_is_at_most_two_mistakes_away(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"run", "doctor", "version"};
-    assert_string_equal(closest_name("rum", names, 3), "run");
-    assert_string_equal(closest_name("docktor", names, 3), "doctor");
-    assert_string_equal(closest_name("verion", names, 3), "version");
-    assert_null(closest_name("verxxxn", names, 3));
-    assert_null(closest_name("xyz", names, 3)); /* three letters, all wrong */
-    assert_null(closest_name("", names, 3));
-}
-
 static void help_lists_every_option_in_columns(void **state)
 {
     (void)state;
@@ -145,7 +133,6 @@ int main(void)
         cmocka_unit_test(short_options_share_a_word),
         cmocka_unit_test(mistakes_are_answered_with_what_to_write),
         cmocka_unit_test(a_very_long_unknown_option_is_cut),
-        cmocka_unit_test(the_closest_name_is_at_most_two_mistakes_away),
         cmocka_unit_test(help_lists_every_option_in_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,8 @@ int baked_start(struct spawner *s, const struct limits *limits, int data_fd, str
     scoped(image_done) struct image image = IMAGE_NONE;
     struct err ignored = {0}; /* `cicada doctor` says why there is none */
     if (baked_find(s, &image, &ignored) == 0) {
-        const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1};
+        const struct kernel_origin origin = {
+            .image_fd = image.fd, .delta_fd = -1, .libraries_fd = -1};
         if (kernel_start(s, limits, data_fd, &origin, ret, &ignored) == 0)
             return 0;
     }

@@ -8,8 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/fdio.h"
-#include "base/parse.h"
+#include "base/memory.h"
 #include "base/scope.h"
 #include "cli/baked.h"
 #include "cli/bench.h"
@@ -236,33 +235,19 @@ static int measure_pool(struct bench *b, size_t rounds, struct bench_own *own, s
 
 /* ---- crowds ---- */
 
-static uint64_t available_bytes(void)
-{
-    char text[4096];
-    scoped(fd_closep) int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-    struct err ignored = {0};
-    size_t len = 0;
-    if (fd < 0 || fd_read_all(fd, text, sizeof text - 1, &len, &ignored))
-        return 0;
-    text[len] = '\0';
-    const char *line = strstr(text, "MemAvailable:");
-    unsigned long long kib = 0;
-    return line && sscanf(line, "MemAvailable: %llu", &kib) == 1 ? kib << 10 : 0;
-}
-
 static int measure_crowd(struct bench *b, size_t count, struct bench_own *own, struct err *e)
 {
     scoped(freep) struct session **crowd = calloc(count + 1, sizeof(struct session *));
     if (!crowd)
         return err_set(e, ERR_NO_MEMORY, "hold %zu sessions", count);
-    uint64_t before = available_bytes();
+    uint64_t before = memory_available();
     int failed = 0;
     size_t live = 0;
     for (; live < count && !failed; live++)
         failed = new_session(b, 0, &crowd[live], e) || run(b, crowd[live], "1+1", e);
     for (size_t i = 0; i < live && !failed; i++) /* once more: all of them still answer */
         failed = run(b, crowd[i], "1+1", e);
-    uint64_t after = available_bytes();
+    uint64_t after = memory_available();
     if (!failed && live > 0 && before > after)
         own->memory_bytes = (before - after) / live;
     own->live = live;

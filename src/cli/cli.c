@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/closest.h"
 #include "base/scope.h"
 #include "cli/args.h"
 #include "cli/exit.h"
@@ -29,9 +30,16 @@ static void version_help(struct buf *out)
 }
 
 static const struct command commands[] = {
-    {"run", "run Python code in a sandbox", run_main, run_help},
+    {"run", "run Python, bash or JavaScript in a sandbox", run_main, run_help},
+    {"serve", "run the server", serve_main, serve_help},
+    {"repl", "a Python prompt in a session of the server", repl_main, repl_help},
+    {"sessions", "list, show, branch and end sessions of the server", sessions_main, sessions_help},
+    {"runs", "list, show and follow what was run on the server", runs_main, runs_help},
+    {"key", "make and revoke keys of the server", key_main, key_help},
+    {"principal", "who owns sessions and keys of the server", principal_main, principal_help},
     {"bake", "make sessions start in milliseconds", bake_main, bake_help},
     {"bench", "measure how fast sessions are on this host", bench_main, bench_help},
+    {"config", "check and show the configuration of the server", config_main, config_help},
     {"doctor", "say how strong the sandbox is on this host", doctor_main, doctor_help},
     {"version", "print the version", version_main, version_help},
     {"help", "explain a command", help_main, help_help},

@@ -17,10 +17,24 @@ int cli_main(int argc, char **argv);
 
 int run_main(int argc, char **argv);
 void run_help(struct buf *out);
+int serve_main(int argc, char **argv);
+void serve_help(struct buf *out);
+int repl_main(int argc, char **argv);
+void repl_help(struct buf *out);
+int sessions_main(int argc, char **argv);
+void sessions_help(struct buf *out);
+int runs_main(int argc, char **argv);
+void runs_help(struct buf *out);
+int key_main(int argc, char **argv);
+void key_help(struct buf *out);
+int principal_main(int argc, char **argv);
+void principal_help(struct buf *out);
 int bake_main(int argc, char **argv);
 void bake_help(struct buf *out);
 int bench_main(int argc, char **argv);
 void bench_help(struct buf *out);
+int config_main(int argc, char **argv);
+void config_help(struct buf *out);
 int doctor_main(int argc, char **argv);
 void doctor_help(struct buf *out);
 

@@ -1,236 +1,27 @@
 #include "cli/report.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/hash.h"
-#include "base/scope.h"
+#include "service/object.h"
 #include "session/run.h"
-#include "json/read.h"
 #include "json/write.h"
+
+void report_run(const struct report *r, const struct run *run, struct buf *out)
+{
+    struct json_writer w = JSON_WRITER(out);
+    const struct run_card card = {.id = r->id,
+                                  .session_id = r->session_id,
+                                  .tier = r->tier,
+                                  .language = run_language_name(run->language)};
+    object_run(&w, &card, run);
+    jw_finish(&w);
+    buf_str(out, "\n");
+}
 
 static void put_field(struct json_writer *w, const char *key, const char *text)
 {
     jw_key(w, key);
     jw_text(w, text);
-}
-
-static void put_number(struct json_writer *w, const char *key, uint64_t v)
-{
-    jw_key(w, key);
-    jw_u64(w, v);
-}
-
-/* JSON as JSON if it is, as text if it only claims to be. */
-static void put_json(struct json_writer *w, const struct mime *m)
-{
-    struct err ignored = {0};
-    scoped(buf_done) struct buf compact = BUF_INIT(6 * m->len + 1);
-    if (json_compact(m->bytes, m->len, &compact, &ignored) || compact.failed)
-        jw_str(w, m->bytes, m->len);
-    else
-        jw_raw(w, compact.bytes, compact.len);
-}
-
-static void put_display(struct json_writer *w, const struct display *d)
-{
-    jw_object(w);
-    for (size_t i = 0; i < d->count; i++) {
-        const struct mime *m = &d->entries[i];
-        jw_key(w, m->type);
-        switch (m->form) {
-        case FORM_TEXT: jw_str(w, m->bytes, m->len); break;
-        case FORM_BINARY: jw_base64(w, m->bytes, m->len); break;
-        case FORM_JSON: put_json(w, m); break;
-        }
-    }
-    jw_end_object(w);
-}
-
-static void put_output(struct json_writer *w, const char *key, const struct keep *k)
-{
-    scoped(buf_done) struct buf text = BUF_INIT(k->max + KEEP_NOTICE_MAX);
-    keep_text(k, &text);
-    jw_key(w, key);
-    jw_str(w, text.bytes, text.len);
-}
-
-static void put_outputs(struct json_writer *w, const struct run *run)
-{
-    put_output(w, "stdout", &run->out);
-    put_output(w, "stderr", &run->err);
-    jw_key(w, "result");
-    if (run->result.count > 0)
-        put_display(w, &run->result);
-    else
-        jw_null(w);
-    jw_key(w, "displays");
-    jw_array(w);
-    for (size_t i = 0; i < run->display_count; i++)
-        put_display(w, &run->displays[i]);
-    jw_end_array(w);
-}
-
-static void put_error(struct json_writer *w, const struct run_error *error)
-{
-    jw_key(w, "error");
-    if (!error->name) {
-        jw_null(w);
-        return;
-    }
-    jw_object(w);
-    put_field(w, "name", error->name);
-    put_field(w, "message", error->message ? error->message : "");
-    jw_key(w, "line");
-    if (error->line)
-        jw_u64(w, error->line);
-    else
-        jw_null(w);
-    put_field(w, "traceback", error->traceback ? error->traceback : "");
-    jw_end_object(w);
-}
-
-static void put_file(struct json_writer *w, const struct captured_file *f)
-{
-    jw_object(w);
-    put_field(w, "path", f->path);
-    put_number(w, "size", f->size);
-    jw_key(w, "sha256");
-    if (f->has_sha256) {
-        char hex[HASH_HEX_SIZE];
-        hash_hex(f->sha256, hex);
-        jw_text(w, hex);
-    } else {
-        jw_null(w);
-    }
-    put_field(w, "mime", f->mime);
-    put_field(w, "change", file_change_name(f->change));
-    jw_end_object(w);
-}
-
-static void put_files(struct json_writer *w, const struct capture *c)
-{
-    jw_key(w, "files");
-    jw_array(w);
-    for (size_t i = 0; i < c->count; i++)
-        put_file(w, &c->files[i]);
-    jw_end_array(w);
-    jw_key(w, "not_saved");
-    jw_array(w);
-    for (size_t i = 0; i < c->missed_count; i++) {
-        jw_object(w);
-        put_field(w, "path", c->missed[i].path);
-        put_field(w, "reason", c->missed[i].reason);
-        jw_end_object(w);
-    }
-    jw_end_array(w);
-}
-
-static void put_truncated(struct json_writer *w, const struct run *run)
-{
-    jw_key(w, "truncated");
-    jw_object(w);
-    put_number(w, "stdout", keep_dropped(&run->out));
-    put_number(w, "stderr", keep_dropped(&run->err));
-    put_number(w, "displays", run->displays_dropped);
-    put_number(w, "not_saved", run->files.missed_more);
-    jw_end_object(w);
-}
-
-static void put_limits(struct json_writer *w, const struct limits *l)
-{
-    jw_key(w, "limits");
-    jw_object(w);
-    jw_key(w, "memory_mb");
-    jw_decimal(w, l->memory_bytes / MIB * 1000 + l->memory_bytes % MIB * 1000 / MIB, 3);
-    jw_key(w, "cpu");
-    jw_decimal(w, l->cpu_milli, 3);
-    jw_key(w, "wall_s");
-    jw_decimal(w, l->wall_ms, 3);
-    put_number(w, "pids", l->pids);
-    put_number(w, "output_bytes", l->output_bytes);
-    jw_key(w, "disk_mb");
-    jw_decimal(w, l->disk_bytes / MIB * 1000 + l->disk_bytes % MIB * 1000 / MIB, 3);
-    jw_end_object(w);
-}
-
-/* RFC 3339 with milliseconds: 2026-01-31T12:00:00.123Z. */
-static void put_time(struct json_writer *w, const char *key, int64_t wall_us)
-{
-    char day[32], text[48];
-    time_t seconds = (time_t)(wall_us / 1000000);
-    struct tm utc;
-    (void)gmtime_r(&seconds, &utc); /* fails only for years that do not fit an int */
-    (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
-    (void)snprintf(text, sizeof text, "%s.%03dZ", day, (int)(wall_us / 1000 % 1000));
-    put_field(w, key, text);
-}
-
-static void put_numbers(struct json_writer *w, const struct run *run)
-{
-    put_time(w, "started_at", run->started_wall_us);
-    jw_key(w, "duration_ms");
-    jw_decimal(w, run->duration_us, 3);
-    jw_key(w, "cpu_ms");
-    jw_decimal(w, run->cpu_us, 3);
-    put_number(w, "peak_memory_bytes", run->memory_peak);
-    put_limits(w, &run->limits);
-}
-
-/* What killed the interpreter; only in runs that ended so. */
-static void put_crash(struct json_writer *w, const struct run *run)
-{
-    if (run->end != END_CRASHED)
-        return;
-    if (run->crash_signal) {
-        char name[32];
-        const char *known = sigabbrev_np(run->crash_signal);
-        (void)snprintf(name, sizeof name, known ? "SIG%s" : "%s", known ? known : "unknown");
-        put_field(w, "signal", name);
-    } else {
-        jw_key(w, "exit_code");
-        jw_i64(w, run->crash_code);
-    }
-}
-
-/* What was lost is told as "name: why"; here only the names count. */
-static void put_lost(struct json_writer *w, const struct names *lost)
-{
-    jw_key(w, "lost");
-    jw_array(w);
-    for (size_t i = 0; i < lost->count; i++) {
-        const char *why = strstr(lost->list[i], ": ");
-        jw_str(w, lost->list[i], why ? (size_t)(why - lost->list[i]) : strlen(lost->list[i]));
-    }
-    jw_end_array(w);
-}
-
-void report_run(const struct report *r, const struct run *run, struct buf *out)
-{
-    struct json_writer w = JSON_WRITER(out);
-    jw_object(&w);
-    put_field(&w, "id", r->id);
-    put_field(&w, "session_id", r->session_id);
-    put_field(&w, "workspace_id", NULL);
-    put_field(&w, "status", "done");
-    put_field(&w, "end", run_end_name(run->end));
-    put_field(&w, "state", run_state_name(run->state));
-    put_lost(&w, &run->lost);
-    put_outputs(&w, run);
-    put_error(&w, &run->error);
-    put_crash(&w, run);
-    put_files(&w, &run->files);
-    put_truncated(&w, run);
-    put_numbers(&w, run);
-    put_field(&w, "tier", r->tier);
-    if (*run->hint)
-        put_field(&w, "hint", run->hint);
-    jw_end_object(&w);
-    jw_finish(&w);
-    buf_str(out, "\n");
 }
 
 void report_failure(const struct err *failure, struct buf *out)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/scope.h"
+#include "cli/address.h"
 #include "cli/baked.h"
 #include "cli/cli.h"
 #include "cli/delivery.h"
@@ -17,6 +18,7 @@
 #include "cli/outlet.h"
 #include "cli/programs.h"
 #include "cli/report.h"
+#include "cli/run_int.h"
 #include "cli/run_options.h"
 #include "cli/show.h"
 #include "cli/sixel.h"
@@ -60,15 +62,18 @@ void run_help(struct buf *out)
     buf_str(
         out,
         "usage: cicada run [OPTION...] FILE | -c CODE | -\n\n"
-        "Runs Python code in a sandbox: no network, no files of this host but those brought with\n"
-        "-f, bounded time, memory and disk. The code finds its files in /mnt/data, its current\n"
-        "directory, and writes there what should come back with -o. The value of the last\n"
-        "expression is printed, figures are saved as files. - reads code from standard input.\n\n");
+        "Runs Python, bash or JavaScript in a sandbox: no network, no files of this host but those\n"
+        "brought with -f, bounded time, memory and disk. The code finds its files in /mnt/data, its\n"
+        "current directory, and writes there what should come back with -o. The value of the last\n"
+        "expression is printed, figures are saved as files. - reads code from standard input.\n\n"
+        "Where a server is running or named by CICADA_URL or CICADA_SOCKET, it runs the code;\n"
+        "otherwise, and with --direct, this program does.\n\n");
     args_help(run_option_table, out);
     buf_str(out, "\nexit code:\n"
                  "    0  the code ran to its end            134  the interpreter crashed\n"
                  "    1  it raised an exception             137  memory limit\n"
                  "    2  the command line is wrong          138  disk limit\n"
+                 "   77  the server wants another key\n"
                  "  124  time limit                         139  output limit\n"
                  "  125  cicada could not run the code      140  the session was killed\n"
                  "  130  cancelled (Ctrl-C, SIGTERM)        141  nobody reads standard output\n"
@@ -112,15 +117,6 @@ static int bring_all(struct job *j, struct err *e)
     return 0;
 }
 
-/* Looks before anything is started, so that a typing mistake is answered at once. */
-static int check_guests(const struct run_options *o, struct err *e)
-{
-    for (size_t i = 0; i < o->guest_count; i++)
-        if (access(o->guests[i].path, R_OK))
-            return err_sys(e, errno, "cannot bring %.150s", o->guests[i].path);
-    return 0;
-}
-
 static int cancelled(struct job *j)
 {
     note_problem(&j->notes, "cancelled before the code ran");
@@ -152,23 +148,11 @@ static int start(struct job *j, struct err *e)
     }
     if (stop_is_asked(j->stop))
         return cancelled(j);
-    if (start_kernel(j, e) || id_make("ses_", j->session_id, e))
+    if (start_kernel(j, e) || (*j->options.tz && kernel_set_zone(j->kernel, j->options.tz, e)) ||
+        id_make("ses_", j->session_id, e))
         return failure(j, e, EXIT_NO_JAIL);
     stop_watch(j->stop, j->kernel);
     return EXIT_DONE;
-}
-
-/* How standard output failed, as an exit code; EXIT_DONE if it did not. */
-static int output_failure(struct job *j, int failed)
-{
-    if (failed == 0)
-        return EXIT_DONE;
-    if (failed == EPIPE)
-        return EXIT_NO_READER;
-    if (failed == ECANCELED)
-        return EXIT_CANCELLED;
-    note_problem(&j->notes, "cannot write to standard output: %s", strerrordesc_np(failed));
-    return EXIT_NO_JAIL;
 }
 
 static int print_all(struct job *j, const struct buf *text)
@@ -188,7 +172,7 @@ static int print_json(struct job *j, const struct run *run, struct err *e)
         note_problem(&j->notes, "the code was run, but its run object was not made: %s", e->text);
         return EXIT_NO_JAIL;
     }
-    return output_failure(j, print_all(j, &text));
+    return run_output_exit(&j->notes, print_all(j, &text));
 }
 
 /* Sixels are made by the session, so they come after the run. */
@@ -209,26 +193,13 @@ static void show_sixels(struct job *j, const struct run *run)
     }
 }
 
-/* What there is to say about a run after its output. */
-static void tell_end(struct job *j, const struct run *run)
-{
-    scoped(buf_done) struct buf text = BUF_INIT(1024);
-    ending_text(run, &text);
-    if (text.len > 0)
-        note_problem(&j->notes, "%s", text.bytes);
-    if (ending_advice(run))
-        note(&j->notes, "%s", ending_advice(run));
-    if (run->displays_dropped > 0)
-        note(&j->notes, "%zu displays left out: too many or too large", run->displays_dropped);
-}
-
 /* After the run: everything else but its live output. */
 static int conclude(struct job *j, const struct run *run, struct err *e)
 {
     bool is_json = j->options.is_json;
     if (!is_json)
         show_rest(&j->show, run);
-    int code = is_json ? print_json(j, run, e) : output_failure(j, j->show.failed);
+    int code = is_json ? print_json(j, run, e) : run_output_exit(&j->notes, j->show.failed);
     bool is_unheard = code == EXIT_NO_READER; /* then only what was asked for with -o is done */
     j->delivery.is_quiet |= is_unheard;
     delivery_figures(&j->delivery, run);
@@ -236,7 +207,7 @@ static int conclude(struct job *j, const struct run *run, struct err *e)
         show_sixels(j, run);
     delivery_files(&j->delivery, workdir_fd(j->dir), run);
     if (!is_json && !is_unheard)
-        tell_end(j, run);
+        run_tell_end(&j->notes, run);
     if (code == EXIT_DONE)
         code = ending_exit_code(run);
     return code == EXIT_DONE && j->delivery.failures > 0 ? EXIT_NO_JAIL : code;
@@ -246,6 +217,7 @@ static int run_piece(struct job *j, const struct piece *p, struct err *e)
 {
     const struct run_spec spec = {.code = p->code,
                                   .code_len = p->code_len,
+                                  .language = p->language,
                                   .name = p->name,
                                   .stdin_text = j->options.stdin_text,
                                   .stdin_len = j->options.stdin_len,
@@ -261,27 +233,12 @@ static int run_piece(struct job *j, const struct piece *p, struct err *e)
     return code;
 }
 
-static enum image_way choose_images(struct job *j)
-{
-    if (!j->options.is_show)
-        return IMAGE_NOT;
-    if (!isatty(STDOUT_FILENO)) {
-        note(&j->notes, "--show: standard output is no terminal; figures are saved as files only");
-        return IMAGE_NOT;
-    }
-    enum image_way way = image_way_here();
-    if (way == IMAGE_NOT)
-        note(&j->notes, "--show: this terminal is not known to show images; if it does, set "
-                        "CICADA_IMAGES to kitty, iterm or sixel");
-    return way;
-}
-
 static int run_job(struct job *j, struct err *e)
 {
     struct run_options *o = &j->options;
-    if (delivery_open(&j->delivery, o->out_dir, o->is_json, &j->notes, e) || check_guests(o, e))
+    if (delivery_open(&j->delivery, o->out_dir, o->is_json, &j->notes, e) || run_check_guests(o, e))
         return failure(j, e, EXIT_USAGE);
-    enum image_way images = choose_images(j);
+    enum image_way images = run_images(o, &j->notes);
     int code = start(j, e);
     j->show = show_new(&j->notes, j->stop, images, o->limits.output_bytes);
     for (size_t i = 0; code == EXIT_DONE && i < o->piece_count; i++)
@@ -289,9 +246,25 @@ static int run_job(struct job *j, struct err *e)
     return code;
 }
 
+/* Whether a server should do it. One that was only found, and not asked for, is passed over when it
+ * cannot do what the options say. */
+static int goes_to_server(const struct run_options *o, bool *ret, struct err *e)
+{
+    struct address address;
+    *ret = o->is_server || o->session;
+    if (*ret || o->is_direct)
+        return 0;
+    if (address_find(&address, e))
+        return -1;
+    if (address.kind != ADDRESS_NONE)
+        *ret = address.is_named || run_remote_can(o);
+    return 0;
+}
+
 int run_main(int argc, char **argv)
 {
     struct err e = {0};
+    bool is_remote = false;
     scoped(job_done) struct job j = {.notes = notes_to_stderr(),
                                      .delivery = {.dir_fd = -1, .figure_fd = -1}};
     if (run_options_parse(argc, argv, &j.options, &e))
@@ -300,5 +273,7 @@ int run_main(int argc, char **argv)
         return print_help(run_help);
     if (run_options_read(&j.options, isatty(STDIN_FILENO), &e))
         return failure(&j, &e, EXIT_USAGE);
-    return run_job(&j, &e);
+    if (goes_to_server(&j.options, &is_remote, &e))
+        return failure(&j, &e, EXIT_USAGE);
+    return is_remote ? run_remote(&j.options) : run_job(&j, &e);
 }

@@ -70,6 +70,12 @@ static int read_piece(struct piece *p, struct err *e)
     return 0;
 }
 
+static void choose_language(const struct run_options *o, struct piece *p)
+{
+    bool is_named = !o->has_language && p->kind == PIECE_FILE;
+    p->language = is_named ? run_language_of_file(p->name) : o->language;
+}
+
 static int read_stdin_text(struct run_options *o, struct err *e)
 {
     const char *word = o->stdin_word;
@@ -114,6 +120,8 @@ int run_options_read(struct run_options *o, bool has_terminal, struct err *e)
                 return err_wrap(e, "too much code (put data in a file and bring it with -f)");
             return -1;
         }
+    for (size_t i = 0; i < o->piece_count; i++)
+        choose_language(o, &o->pieces[i]);
     if (is_silent && o->pieces[0].code_len == 0)
         return err_set(e, ERR_INVALID,
                        "nothing to run: standard input was empty; give a FILE or -c CODE");

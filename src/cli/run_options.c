@@ -9,9 +9,11 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "base/scope.h"
+#include "session/zone.h"
 
 enum option_id {
     OPT_CODE = 1,
+    OPT_LANGUAGE,
     OPT_FILE,
     OPT_OUT,
     OPT_TIMEOUT,
@@ -22,9 +24,13 @@ enum option_id {
     OPT_OUTPUT,
     OPT_STDIN,
     OPT_ENV,
+    OPT_TZ,
     OPT_JSON,
     OPT_SHOW,
     OPT_COLD,
+    OPT_SESSION,
+    OPT_SERVER,
+    OPT_DIRECT,
     OPT_HELP,
 };
 
@@ -32,6 +38,8 @@ enum option_id {
 const struct option run_option_table[] = {
     {OPT_CODE, 'c', "code", "CODE", "run this text; may be given several times: the pieces run in\n"
                                     "order in one session, up to the first that fails"},
+    {OPT_LANGUAGE, 'l', "language", "NAME", "python, bash or javascript; by itself a FILE that ends in\n"
+                                            ".sh or .js is bash or javascript, all else is python"},
     {OPT_FILE, 'f', "file", "FILE[=NAME]", "bring a file or directory to /mnt/data, under its own\n"
                                            "name or NAME; may be given several times"},
     {OPT_OUT, 'o', "out", "DIR", "copy files the code made or changed to DIR, and save figures\n"
@@ -45,11 +53,16 @@ const struct option run_option_table[] = {
                                       "(1M); of more than that, beginning and end"},
     {OPT_STDIN, 0, "stdin", "TEXT", "lines for input(): TEXT, @FILE, or - for standard input"},
     {OPT_ENV, 0, "env", "NAME=VALUE", "set an environment variable for the code"},
+    {OPT_TZ, 0, "tz", "ZONE", "time zone of the session, such as Europe/Berlin (UTC)"},
     {OPT_JSON, 0, "json", NULL, "print the run as one JSON object on one line instead of its\n"
                                 "output; with several pieces, one line each"},
     {OPT_SHOW, 0, "show", NULL, "show figures in the terminal too, where it can (kitty, iTerm2,\n"
                                 "sixel)"},
     {OPT_COLD, 0, "cold", NULL, "start Python from nothing, even if there is an image (cicada bake)"},
+    {OPT_SESSION, 's', "session", "NAME", "run in this session of the server, by name or id; it is\n"
+                                          "made if it is missing, and keeps its variables"},
+    {OPT_SERVER, 0, "server", NULL, "run on the server; start one if there is none"},
+    {OPT_DIRECT, 0, "direct", NULL, "run here, even if there is a server"},
     {OPT_HELP, 'h', "help", NULL, "print this help"},
     {0},
 };
@@ -197,6 +210,18 @@ static int set_limit(struct limits *l, int id, const char *text, struct err *e)
     return 0;
 }
 
+static unsigned given_bit(int id)
+{
+    switch (id) {
+    case OPT_TIMEOUT: return LIMIT_GIVEN_WALL;
+    case OPT_MEMORY: return LIMIT_GIVEN_MEMORY;
+    case OPT_CPU: return LIMIT_GIVEN_CPU;
+    case OPT_PIDS: return LIMIT_GIVEN_PIDS;
+    case OPT_DISK: return LIMIT_GIVEN_DISK;
+    default: return LIMIT_GIVEN_OUTPUT;
+    }
+}
+
 static int apply(struct run_options *o, const struct arg *arg, struct err *e)
 {
     switch (arg->id) {
@@ -206,11 +231,20 @@ static int apply(struct run_options *o, const struct arg *arg, struct err *e)
     case OPT_OUT: o->out_dir = arg->value; return 0;
     case OPT_STDIN: o->stdin_word = arg->value; return 0;
     case OPT_ENV: return add_env(o, arg->value, e);
+    case OPT_LANGUAGE:
+        o->has_language = true;
+        return run_language_parse(arg->value, &o->language, e);
+    case OPT_TZ: o->tz = arg->value; return zone_check(arg->value, e);
     case OPT_JSON: o->is_json = true; return 0;
     case OPT_SHOW: o->is_show = true; return 0;
     case OPT_COLD: o->is_cold = true; return 0;
+    case OPT_SESSION: o->session = arg->value; return 0;
+    case OPT_SERVER: o->is_server = true; return 0;
+    case OPT_DIRECT: o->is_direct = true; return 0;
     case OPT_HELP: o->is_help = true; return 0;
-    default: return set_limit(&o->limits, arg->id, arg->value, e);
+    default:
+        o->limits_given |= given_bit(arg->id);
+        return set_limit(&o->limits, arg->id, arg->value, e);
     }
 }
 
@@ -225,7 +259,7 @@ static const char *spelling(int id)
 
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct err *e)
 {
-    *ret = (struct run_options){.limits = LIMITS_DEFAULT};
+    *ret = (struct run_options){.limits = LIMITS_DEFAULT, .tz = ""};
     struct args args = ARGS(argc, argv, run_option_table);
     struct arg arg;
     int got;
@@ -236,6 +270,11 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
         return got;
     if (ret->is_json && ret->is_show)
         return err_set(e, ERR_INVALID, "--json and --show exclude each other; leave out one");
+    if (ret->is_direct && (ret->is_server || ret->session))
+        return err_set(e, ERR_INVALID, "--direct and --%s exclude each other; leave out one",
+                       ret->session ? "session" : "server");
+    if (ret->session && !*ret->session)
+        return err_set(e, ERR_INVALID, "--session needs a name");
 
     /* One file may be as large as the disk allows, and all that is kept must be read. */
     struct limits *l = &ret->limits;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "cli/args.h"
+#include "session/run.h"
 #include "wire/limits.h"
 
 struct err;
@@ -23,7 +24,8 @@ struct piece {
     const char *word; /* the code itself, or the file's name; borrowed */
     char *code;       /* owned; set by run_options_read */
     size_t code_len;
-    const char *name; /* how tracebacks call it; NULL: by number */
+    const char *name;           /* how tracebacks call it; NULL: by number */
+    enum run_language language; /* set by run_options_read */
 };
 
 /* A file to bring into the session. */
@@ -33,12 +35,24 @@ struct guest {
 
 enum { PIECES_MAX = 64, GUESTS_MAX = 1024, ENV_MAX = 256 };
 
+enum {
+    LIMIT_GIVEN_WALL = 1,
+    LIMIT_GIVEN_MEMORY = 2,
+    LIMIT_GIVEN_CPU = 4,
+    LIMIT_GIVEN_PIDS = 8,
+    LIMIT_GIVEN_DISK = 16,
+    LIMIT_GIVEN_OUTPUT = 32,
+};
+
 struct run_options {
     struct piece pieces[PIECES_MAX];
     size_t piece_count;
     struct guest *guests; /* owned */
     size_t guest_count;
     const char *out_dir; /* NULL: files are not kept */
+    const char *tz;      /* "": UTC */
+    enum run_language language;
+    bool has_language; /* otherwise a file's name says it */
     struct limits limits;
     const char *stdin_word; /* TEXT, @FILE or -; NULL: input() is an error */
     char *stdin_text;       /* owned; set by run_options_read */
@@ -46,7 +60,10 @@ struct run_options {
     const char *env[ENV_MAX + 1]; /* NULL-ended */
     size_t env_count;
     bool is_json, is_show, is_help;
-    bool is_cold; /* no image is used */
+    bool is_cold;              /* no image is used */
+    bool is_direct, is_server; /* run here, or by a server, whatever there is */
+    const char *session;       /* in which session of the server; NULL: in one of its own */
+    unsigned limits_given;     /* which limits were asked for: LIMIT_GIVEN_... */
 };
 
 extern const struct option run_option_table[];

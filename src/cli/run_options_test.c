@@ -207,6 +207,30 @@ static void the_code_of_a_file_is_read_and_called_by_its_last_name(void **state)
     assert_string_equal(o.stdin_text, "one\ntwo");
 }
 
+static void a_file_says_its_language_unless_an_option_does(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch s = scratch_new();
+    scoped(run_options_done) struct run_options own = {0}, told = {0}, bad = {0}, zone = {0};
+    struct err e = {0};
+    char path[128];
+    scratch_write(&s, "job.sh", "true\n");
+    (void)snprintf(path, sizeof path, "%s/job.sh", s.path);
+    assert_int_equal(PARSE(&own, &e, "-c", "1", path), 0);
+    assert_int_equal(run_options_read(&own, true, &e), 0);
+    assert_int_equal(own.pieces[0].language, LANGUAGE_PYTHON);
+    assert_int_equal(own.pieces[1].language, LANGUAGE_BASH);
+    assert_int_equal(PARSE(&told, &e, "-c", "1", path, "-l", "javascript"), 0);
+    assert_int_equal(run_options_read(&told, true, &e), 0);
+    assert_int_equal(told.pieces[0].language, LANGUAGE_JAVASCRIPT);
+    assert_int_equal(told.pieces[1].language, LANGUAGE_JAVASCRIPT);
+    assert_int_equal(PARSE(&bad, &e, "-c", "1", "--language", "ruby"), -1);
+    assert_string_equal(
+        e.text, "--language: 'ruby' is no language known here; write python, bash or javascript");
+    assert_int_equal(PARSE(&zone, &e, "-c", "1", "--tz", "../etc"), -1);
+    assert_non_null(strstr(e.text, "--tz: there is no time zone of that name"));
+}
+
 static void what_cannot_be_read_is_said_with_its_name(void **state)
 {
     (void)state;
@@ -266,6 +290,7 @@ int main(void)
         cmocka_unit_test(an_image_is_used_unless_told_otherwise),
         cmocka_unit_test(the_most_pieces_and_one_more),
         cmocka_unit_test(the_code_of_a_file_is_read_and_called_by_its_last_name),
+        cmocka_unit_test(a_file_says_its_language_unless_an_option_does),
         cmocka_unit_test(what_cannot_be_read_is_said_with_its_name),
         cmocka_unit_test(the_largest_code_and_one_byte_more),
     };

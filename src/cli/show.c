@@ -93,12 +93,19 @@ static void put_display(struct show *s, const struct display *display)
     }
 }
 
+/* What is no exception of Python has no traceback. */
 static void put_error(struct show *s, const struct run_error *error)
 {
-    if (error->traceback && *error->traceback)
+    scoped(buf_done) struct buf text =
+        BUF_INIT(ERROR_NAME_MAX + ERROR_MESSAGE_MAX + 2 * KEEP_NOTICE_MAX);
+    if (error->traceback && *error->traceback) {
         put_line(s, &s->err, error->traceback, strlen(error->traceback));
-    else if (error->name)
-        put_line(s, &s->err, error->name, strlen(error->name));
+    } else if (error->name) {
+        buf_str(&text, error->name);
+        if (error->message && *error->message)
+            buf_fmt(&text, ": %s", error->message);
+        put_line(s, &s->err, text.bytes, text.len);
+    }
 }
 
 int show_event(void *arg, const struct run_event *event)

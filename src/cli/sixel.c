@@ -11,7 +11,7 @@
 enum { SIXEL_WALL_MS = 20000 };
 
 /* Each band of six rows is sent once per colour in it; runs of the same column are shortened. */
-static const char program[] =
+const char sixel_program[] =
     "def _cicada_sixel():\n"
     "    import base64, io, re, sys\n"
     "    import numpy as np\n"
@@ -54,8 +54,8 @@ int sixel_image(struct kernel *k, const char *bytes, size_t len, struct buf *out
     base64_add(&input, bytes, len);
     if (buf_check(&input, e))
         return err_wrap(e, "the image is too large to be shown");
-    const struct run_spec spec = {.code = program,
-                                  .code_len = sizeof program - 1,
+    const struct run_spec spec = {.code = sixel_program,
+                                  .code_len = sizeof sixel_program - 1,
                                   .name = "<image>",
                                   .stdin_text = input.bytes,
                                   .stdin_len = input.len,

@@ -13,6 +13,9 @@ struct buf;
 struct err;
 struct kernel;
 
+/* The lines of Python: they read the image as base64 with input() and print the sequence. */
+extern const char sixel_program[];
+
 /* Appends the sequence for the image. Fails with ERR_UNAVAILABLE when the session cannot do it:
  * dead, without PIL and numpy, or not willing. Runs code in the session. Blocks for seconds at
  * most. */

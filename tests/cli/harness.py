@@ -82,8 +82,11 @@ class Case(unittest.TestCase):
 
     def environment(self, **more):
         env = {k: v for k, v in os.environ.items()
-               if k not in ("NO_COLOR", "TERM", "TERM_PROGRAM", "CICADA_IMAGES")}
-        env.update(CICADA_TMP=str(self.work), TMPDIR=str(self.tmp))
+               if k not in ("NO_COLOR", "TERM", "TERM_PROGRAM", "CICADA_IMAGES", "CICADA_URL",
+                            "CICADA_API_KEY")}
+        # No server of this machine takes part, and nothing is written to a home.
+        env.update(CICADA_TMP=str(self.work), TMPDIR=str(self.tmp), CICADA_SOCKET="off",
+                   XDG_STATE_HOME=str(self.place / "state"), XDG_RUNTIME_DIR=str(self.place / "run"))
         env.update(more)
         return env
 

@@ -57,6 +57,7 @@ RUN = {
     "session_id": matching("ses_[0-9a-z]{20,60}"),
     "workspace_id": one_of(None),
     "status": one_of("done"),
+    "language": one_of("python", "bash", "javascript"),
     "end": one_of("ok", "error", "timeout", "memory", "output_limit", "disk", "cancelled", "crashed",
                   "killed"),
     "state": one_of("fresh", "kept", "woken", "lost"),

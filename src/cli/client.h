@@ -1,0 +1,85 @@
+/* client.h -- requests to a server, one after the other, on one kept connection.
+ *
+ * A call is answered, refused, or does not arrive. Refused and lost calls fail with an err (the
+ * server's own code and message, see answer.h); client_hint then says what to do. Calls that may be
+ * repeated without harm (GET, DELETE, and those with a `key`, which the server recognises as the same)
+ * are repeated when the server is full (429, 503), after as long as it asks for, or when the
+ * connection broke. There is no proxy on a unix socket or on this machine, no redirect is followed,
+ * and nothing but http and https is spoken.
+ *
+ *     struct client *c;
+ *     client_open(&address, &notes, &c, e);
+ *     client_call(c, &(struct call){.path = "/api/v1/sessions"}, &sessions, e);
+ *     client_free(c);
+ */
+#ifndef CLI_CLIENT_H
+#define CLI_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct address;
+struct buf;
+struct client;
+struct err;
+struct json_t;
+struct notes;
+struct sse_sink;
+
+enum { CALL_TIMEOUT_S = 60, CALL_PATH_MAX = 1024 };
+
+struct call {
+    const char *method;     /* NULL: GET, or POST if there is a body */
+    const char *path;       /* "/api/v1/..." with its query, encoded */
+    const struct buf *body; /* JSON; NULL: none */
+    const char *key;        /* Idempotency-Key; NULL: none */
+    const char *last_id;    /* Last-Event-ID of a stream; NULL: none */
+    unsigned timeout_s;     /* of a plain call; 0: CALL_TIMEOUT_S */
+};
+
+/* Something to look after while a call waits. `ready` is called when `fd` is readable; what it
+ * returns says how to go on. */
+enum watch_verdict { WATCH_GOES_ON, WATCH_ENDS, WATCH_CANCELS_CALL };
+struct watch {
+    int fd; /* -1: nothing */
+    enum watch_verdict (*ready)(void *arg);
+    void *arg;
+};
+
+int client_open(const struct address *address, struct notes *notes, struct client **ret,
+                struct err *e);
+void client_free(struct client *c); /* NULL is fine */
+static inline void client_freep(struct client **c)
+{
+    client_free(*c);
+}
+
+/* Looks after `watch` during all calls from now on; WATCH_CANCELS_CALL makes one fail with ERR_GONE.
+ * The watch is copied. */
+void client_watch(struct client *c, const struct watch *watch);
+
+/* One answer. *ret is the JSON of it, NULL for one without content; the caller owns it. Blocks. */
+int client_call(struct client *c, const struct call *call, struct json_t **ret, struct err *e);
+
+/* A stream of events to its end, which may come early: whoever needs the last event looks whether it
+ * came. An answer that is no stream (one that is repeated because of its key) comes as an event of the
+ * name CLIENT_ANSWER. Fails like client_call, and as the sink does. Blocks for as long as it goes on. */
+#define CLIENT_ANSWER "answer"
+int client_stream(struct client *c, const struct call *call, const struct sse_sink *sink,
+                  struct err *e);
+
+/* A call on another connection, to be made while a stream is open: from a watch or a sink. It is
+ * tried once, the answer is not read. Blocks for some seconds at most. */
+int client_aside(struct client *c, const struct call *call, struct err *e);
+
+/* True while a call waits to be repeated: asked from a watch, it says that the server has not begun
+ * anything. */
+bool client_is_waiting(const struct client *c);
+
+/* What to do about the failure just returned; "" if nothing is known. */
+const char *client_hint(const struct client *c);
+
+/* Appends a path segment or the value of a parameter, percent-encoded. */
+void client_encode(struct buf *path, const char *text);
+
+#endif

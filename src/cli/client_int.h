@@ -1,0 +1,46 @@
+/* client_int.h -- inside client.h: one transfer, as curl makes it. */
+#ifndef CLI_CLIENT_INT_H
+#define CLI_CLIENT_INT_H
+
+#include <curl/curl.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/address.h"
+#include "cli/answer.h"
+#include "cli/client.h"
+#include "cli/sse_read.h"
+
+struct client {
+    struct address address;
+    struct notes *notes;
+    CURLM *multi;
+    CURL *easy;  /* for calls */
+    CURL *aside; /* for client_aside; NULL: not needed so far */
+    struct watch watch;
+    bool is_waiting; /* for a server that is full */
+    char hint[ANSWER_HINT_SIZE];
+    char curl_text[CURL_ERROR_SIZE];
+};
+
+/* One attempt, and what came of it. */
+struct transfer {
+    struct client *client;
+    const struct sse_sink *sink; /* NULL: the answer is not a stream */
+    struct buf body;             /* of the answer, or of the refusal of a stream */
+    struct sse_reader events;
+    long status;
+    unsigned retry_s;
+    struct err sink_err; /* why the sink ended the stream; ERR_NONE: it did not */
+    bool is_events;      /* the answer is a stream of events */
+    CURLcode result;     /* CURLE_ABORTED_BY_CALLBACK: the watch cancelled it */
+};
+
+/* Prepares `easy` for the call. The caller frees *ret_headers after the transfer. */
+int transfer_prepare(struct transfer *t, CURL *easy, const struct call *call,
+                     struct curl_slist **ret_headers, struct err *e);
+
+/* Makes it, looking after the client's watch. Blocks. */
+void transfer_run(struct transfer *t);
+
+#endif

@@ -1,0 +1,212 @@
+#include "cli/remote.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/closest.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "cli/address.h"
+#include "cli/answer.h"
+#include "cli/client.h"
+#include "cli/launch.h"
+#include "cli/pick.h"
+#include "cli/state_dir.h"
+
+enum {
+    PAGE_MAX = 100,
+    NAMES_MAX = 1000, /* that are looked at for the one that was meant */
+    START_MS = 20000,
+};
+
+const struct shelf shelf_sessions = {"/api/v1/sessions", "ses_", "session", "sessions ls"};
+const struct shelf shelf_runs = {"/api/v1/runs", "run_", "run", "runs ls"};
+const struct shelf shelf_keys = {"/api/v1/keys", "key_", "key", "key ls"};
+const struct shelf shelf_principals = {"/api/v1/principals", "prn_", "principal", "principal ls"};
+
+/* Starts a server of the user's own. */
+static int start_own(struct remote *r, struct address *ret, struct err *e)
+{
+    char socket_path[ADDRESS_SOCKET_MAX + 1], log_path[PATH_MAX];
+    struct err ignored = {0};
+    if (address_own(/* makes_dir= */ true, socket_path, e))
+        return -1;
+    bool has_log = state_path("server.log", log_path, &ignored) == 0;
+    const struct launch l = {.program = "/proc/self/exe",
+                             .socket_path = socket_path,
+                             .log_path = has_log ? log_path : NULL,
+                             .timeout_ms = START_MS};
+    note(&r->notes, "starting a server; it ends when it is idle");
+    if (launch_server(&l, e)) {
+        if (has_log)
+            note(&r->notes, "its log is %s", log_path);
+        return -1;
+    }
+    *ret = address_of_socket(socket_path);
+    return 0;
+}
+
+int remote_open(struct remote *r, struct err *e)
+{
+    struct address address;
+    *r = (struct remote){.notes = notes_to_stderr()};
+    if (address_find(&address, e))
+        return -1;
+    if (address.kind == ADDRESS_NONE && address.is_named)
+        return err_set(
+            e, ERR_UNAVAILABLE,
+            "this needs a server, and CICADA_SOCKET is off; unset it, or set CICADA_URL");
+    if (address.kind == ADDRESS_NONE && start_own(r, &address, e))
+        return -1;
+    return client_open(&address, &r->notes, &r->client, e);
+}
+
+void remote_done(struct remote *r)
+{
+    client_free(r->client);
+    r->client = NULL;
+}
+
+int remote_failure(struct remote *r, const struct err *e)
+{
+    note_problem(&r->notes, "%s", e->text);
+    if (r->client && *client_hint(r->client))
+        note(&r->notes, "%s", client_hint(r->client));
+    return answer_exit_code(e);
+}
+
+bool shelf_is_id(const struct shelf *s, const char *word)
+{
+    return strncmp(word, s->prefix, strlen(s->prefix)) == 0 && strlen(word) < ID_SIZE;
+}
+
+/* Appends one page to `all`. *cursor is where the next begins, owned; NULL at the end. */
+static int add_page(struct remote *r, const char *path, const char *query, size_t limit,
+                    json_t *all, char **cursor, struct err *e)
+{
+    scoped(buf_done) struct buf where = BUF_INIT(CALL_PATH_MAX);
+    scoped(json_decrefp) json_t *page = NULL;
+    buf_fmt(&where, "%s?limit=%zu%s%s", path, limit, *query ? "&" : "", query);
+    if (*cursor) {
+        buf_str(&where, "&cursor=");
+        client_encode(&where, *cursor);
+    }
+    if (buf_check(&where, e) ||
+        client_call(r->client, &(struct call){.path = where.bytes}, &page, e))
+        return -1;
+    const json_t *rows = json_object_get(page, "data");
+    if (!json_is_array(rows))
+        return err_set(e, ERR_PROTOCOL, "the server answered with something else than a list");
+    free(*cursor);
+    *cursor = NULL;
+    if (json_array_extend(all, (json_t *)rows))
+        return err_set(e, ERR_NO_MEMORY, "read a list");
+    const char *next = pick_text(page, "next_cursor");
+    if (pick_is_true(page, "has_more") && *next && json_array_size(rows) > 0)
+        *cursor = strdup(next);
+    return 0;
+}
+
+int remote_list(struct remote *r, const char *path, const char *query, unsigned max,
+                struct json_t **ret, bool *ret_has_more, struct err *e)
+{
+    scoped(freep) char *cursor = NULL;
+    scoped(json_decrefp) json_t *all = json_array();
+    if (!all)
+        return err_set(e, ERR_NO_MEMORY, "read a list");
+    do {
+        size_t left = max - json_array_size(all);
+        if (add_page(r, path, query, left < PAGE_MAX ? left : PAGE_MAX, all, &cursor, e))
+            return -1;
+    } while (cursor && json_array_size(all) < max);
+    if (ret_has_more)
+        *ret_has_more = cursor != NULL;
+    *ret = take(all);
+    return 0;
+}
+
+/* There is nothing of that name: which one may have been meant? */
+static int no_such_name(const struct shelf *s, const json_t *all, const char *word, struct err *e)
+{
+    const char *names[NAMES_MAX];
+    int count = 0;
+    for (size_t i = 0; i < json_array_size(all) && count < NAMES_MAX; i++) {
+        const char *name = pick_text(json_array_get(all, i), "name");
+        if (*name)
+            names[count++] = name;
+    }
+    const char *meant = closest_name(word, names, count);
+    if (meant)
+        return err_set(e, ERR_NOT_FOUND, "there is no %s '%.60s'; did you mean '%.60s'?", s->what,
+                       word, meant);
+    return err_set(e, ERR_NOT_FOUND, "there is no %s '%.60s'; `cicada %s` lists them", s->what,
+                   word, s->ls);
+}
+
+int remote_resolve(struct remote *r, const struct shelf *s, const char *word, char ret[ID_SIZE],
+                   struct err *e)
+{
+    scoped(json_decrefp) json_t *all = NULL;
+    const char *found = NULL;
+    if (shelf_is_id(s, word)) {
+        (void)snprintf(ret, ID_SIZE, "%s", word);
+        return 0;
+    }
+    if (remote_list(r, s->path, "", NAMES_MAX, &all, /* ret_has_more= */ NULL, e))
+        return -1;
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *one = json_array_get(all, i);
+        if (strcmp(pick_text(one, "name"), word) != 0 ||
+            strcmp(pick_text(one, "status"), "closed") == 0)
+            continue;
+        if (found)
+            return err_set(e, ERR_CONFLICT,
+                           "several %ss are called '%.60s'; name one by its id: %s", s->what, word,
+                           found);
+        found = pick_text(one, "id");
+    }
+    if (!found || !*found)
+        return no_such_name(s, all, word, e);
+    (void)snprintf(ret, ID_SIZE, "%s", found);
+    return 0;
+}
+
+static int one(struct remote *r, const char *method, const struct shelf *s, const char *id,
+               const char *action, struct json_t **ret, struct err *e)
+{
+    scoped(buf_done) struct buf path = BUF_INIT(CALL_PATH_MAX);
+    buf_fmt(&path, "%s/", s->path);
+    client_encode(&path, id);
+    if (action)
+        buf_fmt(&path, "/%s", action);
+    if (buf_check(&path, e))
+        return -1;
+    return client_call(r->client, &(struct call){.method = method, .path = path.bytes}, ret, e);
+}
+
+int remote_act(struct remote *r, const struct shelf *s, const char *id, const char *action,
+               struct json_t **ret, struct err *e)
+{
+    return one(r, "POST", s, id, action, ret, e);
+}
+
+int remote_get(struct remote *r, const struct shelf *s, const char *id, struct json_t **ret,
+               struct err *e)
+{
+    return one(r, "GET", s, id, /* action= */ NULL, ret, e);
+}
+
+int remote_delete(struct remote *r, const struct shelf *s, const char *id, struct err *e)
+{
+    return one(r, "DELETE", s, id, /* action= */ NULL, /* ret= */ NULL, e);
+}
+
+int remote_post(struct remote *r, const char *path, const struct buf *body, struct json_t **ret,
+                struct err *e)
+{
+    char key[ID_SIZE];
+    if (buf_check(body, e) || id_make("cli_", key, e))
+        return -1;
+    return client_call(r->client, &(struct call){.path = path, .body = body, .key = key}, ret, e);
+}
