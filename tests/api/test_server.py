@@ -1,0 +1,143 @@
+"""The server as a whole: its description, figures, log, restart, end."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from base import IMAGES, KEY, ApiTest, Client, Server, eventually
+
+
+class Operations(ApiTest):
+    def test_health_needs_no_key(self):
+        client = Client(self.server, None)
+        self.assertEqual(client.ok("GET", "/healthz"), {"status": "ok"})
+        self.assertEqual(client.ok("GET", "/readyz"), {"status": "ok"})
+
+    def test_figures_are_what_prometheus_reads(self):
+        self.client.ok("POST", "/api/v1/runs", {"code": "1/0"})
+        text = self.client.get("/metrics").body.decode()
+        for line in text.splitlines():
+            self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? -?[0-9.e+]+|\w+_bucket\{.*le="\+Inf"\} \d+)$')
+        self.assertGreaterEqual(float(re.search(r'cicada_runs_total\{end="error"\} (\S+)', text)[1]), 1)
+
+    def test_the_description_describes_every_operation(self):
+        document = Client(self.server, None).request("GET", "/openapi.json").json
+        self.assertEqual(document["openapi"], "3.1.0")
+        names = [op["operationId"] for item in document["paths"].values() for op in item.values()]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertGreater(len(names), 25)
+        text = json.dumps(document)
+        for ref in set(re.findall(r'"#/components/schemas/(\w+)"', text)):
+            self.assertIn(ref, document["components"]["schemas"])
+        for item in document["paths"].values():
+            for op in item.values():
+                self.assertIn("responses", op)
+                self.assertTrue(op["summary"])
+
+    def test_one_line_for_each_request_and_run(self):
+        answer = self.client.post("/api/v1/runs", {"code": "'logged'"})
+        request, run = answer.headers["X-Request-Id"], answer.json["id"]
+        line = eventually(lambda: [l for l in self.server.lines if f"id={request}" in l and "msg=request" in l])[0]
+        for part in "op=runOnce", "method=POST", "path=/api/v1/runs", "status=200":
+            self.assertIn(part, line)
+        line = [l for l in self.server.lines if f"id={run}" in l and "msg=run" in l][0]
+        for part in f"request={request}", "end=ok", "language=python":
+            self.assertIn(part, line)
+        self.assertNotIn(KEY, self.server.log())
+
+
+class Restart(unittest.TestCase):
+    def setUp(self):
+        self.server = Server(settings={"server.drain_s": 1})
+        self.addCleanup(self.server.close)
+        self.client = Client(self.server)
+
+    def again(self, how):
+        self.client.close()
+        status = self.server.stop(how)
+        Client.schemas.clear()
+        self.server.start()
+        self.client = Client(self.server)
+        return status
+
+    def test_a_stop_is_clean_and_what_ran_says_why_it_ended(self):
+        session = self.client.session(name="kept")
+        self.client.run(session, "x = 1; open('f.txt', 'w').write('file')")
+        run = self.client.run(session, "import time; time.sleep(60)", 202, background=True)
+        eventually(lambda: self.client.ok("GET", "/api/v1/runs/" + run["id"])["status"] == "running")
+        begun = time.monotonic()
+        self.assertEqual(self.again(signal.SIGTERM), 0)
+        self.assertLess(time.monotonic() - begun, 40)
+        ended = self.client.ok("GET", "/api/v1/runs/" + run["id"])
+        self.assertEqual((ended["status"], ended["end"]), ("done", "killed"))
+        self.assertIn("server", ended["hint"])
+        run = self.client.run("kept", "print(open('f.txt').read())")
+        self.assertEqual(run["stdout"], "file\n")
+
+    def test_after_a_kill_nothing_is_left_and_nothing_is_hidden(self):
+        session = self.client.session()
+        self.client.run(session, "x = 1; open('f.txt', 'w').write('file')")
+        run = self.client.run(session, "import time; time.sleep(60)", 202, background=True)
+        eventually(lambda: self.client.ok("GET", "/api/v1/runs/" + run["id"])["status"] == "running")
+        self.client.ok("GET", "/api/v1/runs")  # waits until what was posted is written
+        begun = time.monotonic()
+        self.again(signal.SIGKILL)
+        self.assertEqual(self.client.ok("GET", "/healthz"), {"status": "ok"})
+        self.assertLess(time.monotonic() - begun, 5)
+        ended = self.client.ok("GET", "/api/v1/runs/" + run["id"])
+        self.assertEqual((ended["status"], ended["end"]), ("done", "killed"))
+        self.assertIn("server restarted", ended["hint"])
+        run = self.client.run(session, "print('x' in globals(), open('f.txt').read())")
+        self.assertEqual((run["state"], run["stdout"]), ("lost", "False file\n"))
+        self.assertIn("restarted", run["hint"])
+
+    @unittest.skipIf(IMAGES == "off", "needs an image")
+    def test_sleeping_sessions_survive_both_ends(self):
+        eventually(lambda: self.client.ok("GET", "/api/v1/sessions/" + self.client.session())["baked"], 120)
+        sessions = [self.client.session() for _ in range(3)]
+        for i, session in enumerate(sessions):
+            self.client.run(session, f"x = {i}")
+        self.client.ok("POST", f"/api/v1/sessions/{sessions[0]}/sleep")
+        self.again(signal.SIGTERM)
+        for i, session in enumerate(sessions):
+            run = self.client.run(session, "x")
+            self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", str(i)))
+        for session in sessions:
+            self.client.ok("POST", f"/api/v1/sessions/{session}/sleep")
+        self.again(signal.SIGKILL)
+        for i, session in enumerate(sessions):
+            run = self.client.run(session, "x")
+            self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", str(i)))
+
+    def test_a_second_server_on_the_same_data_is_refused(self):
+        data = self.server.data
+        other = subprocess.run(
+            [os.environ.get("CICADA", "build/cicada"), "serve", "--listen", "127.0.0.1:0", "--data", data + "/data"],
+            env={**os.environ, "CICADA_SERVER_SOCKET": "off", "CICADA_IMAGE_DIR": "off"},
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(other.returncode, 125, other.stderr)
+        self.assertEqual(self.client.ok("GET", "/healthz"), {"status": "ok"})
+
+
+class FirstStart(unittest.TestCase):
+    def test_a_key_is_made_shown_once_and_kept(self):
+        server = Server(settings={"server.api_key": ""})
+        self.addCleanup(server.close)
+        with open(server.data + "/data/admin.key") as f:
+            secret = f.read().strip()
+        self.assertEqual(os.stat(server.data + "/data/admin.key").st_mode & 0o777, 0o600)
+        eventually(lambda: secret in server.log())
+        self.assertEqual(Client(server, secret).get("/api/v1/sessions").status, 200)
+        server.stop()
+        server.lines.clear()
+        Client.schemas.clear()
+        server.start()
+        self.assertNotIn(secret, server.log())
+        self.assertEqual(Client(server, secret).get("/api/v1/sessions").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
