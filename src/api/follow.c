@@ -13,7 +13,6 @@
 #include "http/exchange.h"
 #include "http/sse.h"
 #include "service/job.h"
-#include "json/write.h"
 
 struct follower {
     struct job *job;            /* held */
@@ -31,30 +30,12 @@ bool wants_events(const struct call *c)
     return accept.ptr && memmem(accept.ptr, accept.len, "text/event-stream", 17) != NULL;
 }
 
-/* Output travels as text, everything else is JSON already. */
-static void put_note(struct buf *out, const struct note *n)
-{
-    if (n->kind != NOTE_STDOUT && n->kind != NOTE_STDERR) {
-        sse_event(out, n->id, note_name(n->kind), n->text, n->len);
-        return;
-    }
-    struct buf json = BUF_INIT(6 * n->len + 64);
-    struct json_writer w = JSON_WRITER(&json);
-    jw_object(&w);
-    jw_key(&w, "text");
-    jw_str(&w, n->text, n->len);
-    jw_end_object(&w);
-    if (!json.failed)
-        sse_event(out, n->id, note_name(n->kind), json.bytes, json.len);
-    buf_done(&json);
-}
-
 static bool pull_note(void *arg, const struct note *n)
 {
     struct follower *f = arg;
     if (f->out->len >= HTTP_PULL_MAX)
         return false;
-    put_note(f->out, n);
+    sse_event(f->out, n->id, note_name(n->kind), n->text, n->len);
     f->seen = n->id;
     return true;
 }

@@ -51,22 +51,28 @@ static void note_json(struct job *j, enum note_kind kind, const struct buf *json
         note(j, kind, json->bytes, json->len);
 }
 
-/* Output as text. A character whose end has not come yet waits for it. */
+/* Output. A character whose end has not come yet waits for it. */
 static void note_output(struct job *j, bool is_err, const char *bytes, size_t len)
 {
     size_t kept = j->torn[is_err].len;
     scoped(buf_done) struct buf all = BUF_INIT(len + sizeof j->torn[0].bytes);
-    scoped(buf_done) struct buf text = BUF_INIT(3 * (len + sizeof j->torn[0].bytes) + 1);
+    scoped(buf_done) struct buf json = BUF_INIT(6 * (len + sizeof j->torn[0].bytes) + 64);
     buf_add(&all, j->torn[is_err].bytes, kept);
     buf_add(&all, bytes, len);
     if (all.failed)
         return;
     size_t cut = len > 0 ? utf8_cut(all.bytes, all.len) : all.len; /* nothing more comes */
     j->torn[is_err].len = all.len - cut;
-    memcpy(j->torn[is_err].bytes, all.bytes + cut, all.len - cut);
-    utf8_clean(all.bytes, cut, &text);
-    if (text.len > 0 && !text.failed)
-        note(j, is_err ? NOTE_STDERR : NOTE_STDOUT, text.bytes, text.len);
+    if (cut < all.len)
+        memcpy(j->torn[is_err].bytes, all.bytes + cut, all.len - cut);
+    if (cut == 0)
+        return;
+    struct json_writer w = JSON_WRITER(&json);
+    jw_object(&w);
+    jw_key(&w, "text");
+    jw_str(&w, all.bytes, cut);
+    jw_end_object(&w);
+    note_json(j, is_err ? NOTE_STDERR : NOTE_STDOUT, &json);
 }
 
 static void note_display(struct job *j, enum note_kind kind, const struct display *d)

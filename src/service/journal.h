@@ -23,7 +23,7 @@ enum {
 
 enum note_kind {
     NOTE_STARTED, /* JSON: the run object, not ended */
-    NOTE_STDOUT,  /* text, UTF-8 */
+    NOTE_STDOUT,  /* JSON: {"text"}; written down as it is sent, because many may follow */
     NOTE_STDERR,
     NOTE_DISPLAY, /* JSON: {"data": {mime: ...}, "display_id"?} */
     NOTE_CLEAR,   /* JSON: {} */
@@ -39,7 +39,7 @@ struct note {
     uint64_t id;
     enum note_kind kind;
     size_t len;
-    char text[]; /* NUL-terminated; output may hold other NULs */
+    char text[]; /* JSON on one line, NUL-terminated */
 };
 
 struct journal {

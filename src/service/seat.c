@@ -307,6 +307,7 @@ static int adopt_branch(struct seat *seat, const struct who *who, const char *na
     row.idle_s = seat->idle_s;
     row.created_us = clock_wall_us();
     row.used_us = row.created_us + 1; /* it has a memory */
+    seat_set_max(seat->service, who, &row);
     if (meta_session_insert(seat->service->o.meta, &row, META_NOW, e)) {
         if (e->code == ERR_CONFLICT)
             (void)err_set(e, ERR_CONFLICT, "a session called %.100s is open already",
@@ -348,8 +349,7 @@ int seat_fork(struct seat *seat, const struct who *who, const char *name, struct
               struct err *e)
 {
     struct seat_use use;
-    if ((name && seat_check_name(name, e)) || seat_check_count(seat->service, who, e) ||
-        seat_begin(seat, &use, e))
+    if ((name && seat_check_name(name, e)) || seat_begin(seat, &use, e))
         return -1;
     int failed = branch(seat, use.data_fd, who, name, ret, e);
     seat_end(&use);

@@ -237,21 +237,11 @@ int seat_check_name(const char *name, struct err *e)
                              SEAT_NAME_MAX);
 }
 
-/* Whether the caller may have one more. */
-int seat_check_count(struct service *s, const struct who *who, struct err *e)
+/* How many the caller may have. */
+void seat_set_max(struct service *s, const struct who *who, struct session_row *row)
 {
-    uint64_t count;
-    int64_t wait_ms;
-    struct session_filter filter = {.principal = who->principal, .open = OPEN_ONLY};
-    if (meta_session_count(s->o.meta, &filter, &count, e))
-        return -1;
-    if (count >= s->o.seats_max)
-        return err_set(e, ERR_LIMIT, "%u sessions are open; close some", s->o.seats_max);
-    if (!*who->key || who->limits.sessions == 0)
-        return 0;
-    filter = (struct session_filter){.key = who->key, .open = OPEN_ONLY};
-    return meta_session_count(s->o.meta, &filter, &count, e) ||
-           rates_session(s->o.rates, who, count, &wait_ms, e);
+    row->principal_max = s->o.seats_max;
+    row->key_max = *who->key ? who->limits.sessions : 0;
 }
 
 static int fill_row(struct service *s, const struct who *who, const struct seat_wishes *wishes,
@@ -276,6 +266,8 @@ static int fill_row(struct service *s, const struct who *who, const struct seat_
     row->idle_s = wishes->idle_s < 0 ? s->o.idle_s : (uint32_t)wishes->idle_s;
     row->snapshots = wishes->snapshots < 0 ? 0 : (uint32_t)wishes->snapshots;
     row->created_us = row->used_us = clock_wall_us();
+    if (!wishes->is_one_shot)
+        seat_set_max(s, who, row);
     if (row->snapshots > s->o.snapshots_max)
         return err_set(e, ERR_INVALID, "snapshots: at most %u here", s->o.snapshots_max);
     return 0;
@@ -299,8 +291,7 @@ int seat_create(struct service *s, const struct who *who, const struct seat_wish
     scoped(fd_closep) int data_fd = -1;
     if (s->is_stopping)
         return err_set(e, ERR_OVERLOADED, "the server is stopping");
-    if ((!wishes->is_one_shot && seat_check_count(s, who, e)) ||
-        fill_row(s, who, wishes, &options, &row, e) || live_make(s->o.live_fd, row.id, &data_fd, e))
+    if (fill_row(s, who, wishes, &options, &row, e) || live_make(s->o.live_fd, row.id, &data_fd, e))
         return -1;
     if (make_seat(s, &row, /* is_new= */ true, &seat, e) || !seat) {
         live_remove(s->o.live_fd, row.id);

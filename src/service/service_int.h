@@ -135,7 +135,7 @@ int seat_make_room(struct seat *s, struct err *e);
 int seat_doze(struct seat *s, bool must, struct err *e);
 
 int seat_check_name(const char *name, struct err *e);                          /* NULL is fine */
-int seat_check_count(struct service *s, const struct who *who, struct err *e); /* one more? */
+void seat_set_max(struct service *s, const struct who *who, struct session_row *row);
 
 /* The seat in memory, or NULL; held. With service->lock not held. */
 struct seat *seat_get(struct service *s, const char *id);

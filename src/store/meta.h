@@ -75,6 +75,7 @@ int meta_usage_get(struct meta *m, const char *key, int64_t day, struct usage_ro
 
 /* ---- sessions ---- */
 
+/* Fails with ERR_LIMIT when there are too many open ones (row->principal_max, key_max). */
 int meta_session_insert(struct meta *m, const struct session_row *row, enum meta_when when,
                         struct err *e);
 int meta_session_get(struct meta *m, const char *id, struct session_row *ret, struct err *e);

@@ -19,6 +19,7 @@
         cmocka_unit_test(usage_adds_up_per_key_and_day),                           \
         cmocka_unit_test(a_session_comes_back_as_it_went_in),                      \
         cmocka_unit_test(a_name_is_unique_among_the_open_sessions_of_a_principal), \
+        cmocka_unit_test(no_more_sessions_are_open_than_may_be),                   \
         cmocka_unit_test(a_session_is_closed_once_and_stays_as_it_was),            \
         cmocka_unit_test(what_is_written_soon_is_there_after_settling),            \
         cmocka_unit_test(sessions_are_listed_by_any_filter),                       \

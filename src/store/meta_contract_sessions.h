@@ -69,6 +69,28 @@ static inline void a_name_is_unique_among_the_open_sessions_of_a_principal(void 
     contract_close(m);
 }
 
+static inline void no_more_sessions_are_open_than_may_be(void **state)
+{
+    (void)state;
+    struct meta *m = with_people();
+    struct session_row s = a_session("ses_1", "prn_a", 10);
+    s.principal_max = 2;
+    OK(meta_session_insert(m, &s, META_NOW, e));
+    set_id(s.id, "ses_2");
+    OK(meta_session_insert(m, &s, META_NOW, e));
+    set_id(s.id, "ses_3");
+    FAILS(ERR_LIMIT, meta_session_insert(m, &s, META_NOW, e));
+    struct session_row other = a_session("ses_4", "prn_b", 11);
+    other.principal_max = 1;
+    OK(meta_session_insert(m, &other, META_NOW, e)); /* another's do not count */
+    OK(meta_session_close(m, "ses_1", 50, "deleted", META_NOW, e));
+    OK(meta_session_insert(m, &s, META_NOW, e)); /* closed ones neither */
+    s.principal_max = 0;
+    set_id(s.id, "ses_5");
+    OK(meta_session_insert(m, &s, META_NOW, e));
+    contract_close(m);
+}
+
 static inline void a_session_is_closed_once_and_stays_as_it_was(void **state)
 {
     (void)state;

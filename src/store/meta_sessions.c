@@ -10,7 +10,8 @@
 enum drive { BY_NAME, BY_OPEN_PRINCIPAL, BY_PRINCIPAL, BY_OPEN_KEY, BY_WORKSPACE, BY_OPEN, BY_ALL };
 
 static const struct {
-    const char *insert, *get, *name_taken, *update, *used, *close, *is_closed;
+    const char *insert, *get, *name_taken, *open_of_principal, *open_of_key, *update, *used, *close,
+        *is_closed;
     struct {
         const char *list, *count;
     } by[7];
@@ -36,6 +37,8 @@ static const struct {
     .get = COLUMNS "WHERE id = ?1",
     .name_taken = "SELECT count(*) FROM sessions WHERE principal = ?1 AND name = ?2 AND closed = 0"
                   " AND id <> ?3",
+    .open_of_principal = "SELECT count(*) FROM sessions WHERE principal = ?1 AND closed = 0",
+    .open_of_key = "SELECT count(*) FROM sessions WHERE key_id = ?1 AND closed = 0",
     .update = "UPDATE sessions SET name = ?2, options = ?3, tz = ?4, idle_s = ?5, snapshots = ?6"
               " WHERE id = ?1 AND closed = 0",
     .used = "UPDATE sessions SET used = max(used, ?2) WHERE id = ?1",
@@ -122,10 +125,26 @@ static int check_name(struct db_conn *c, const struct session_row *r, struct err
                : 0;
 }
 
+/* Counted where nobody else can insert one in between. */
+static int check_count(struct db_conn *c, const char *text, const char *id, uint32_t max,
+                       const char *what, struct err *e)
+{
+    int64_t count = 0;
+    if (max == 0)
+        return 0;
+    if (sql_number(c, text, SQL_WITH(SQL_TEXT(id)), &count, e))
+        return -1;
+    return count < max ? 0
+                       : err_set(e, ERR_LIMIT, "%lld sessions%s are open; close some",
+                                 (long long)count, what);
+}
+
 static int insert_session(struct db_conn *c, void *arg, struct err *e)
 {
     const struct session_row *r = arg;
-    if (check_name(c, r, e))
+    if (check_name(c, r, e) ||
+        check_count(c, sql.open_of_principal, r->principal, r->principal_max, "", e) ||
+        check_count(c, sql.open_of_key, r->key, r->key_max, " of this key", e))
         return -1;
     return sql_run(c, sql.insert,
                    SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->principal), SQL_TEXT(r->workspace),

@@ -63,6 +63,8 @@ struct session_row {
     uint32_t idle_s, snapshots;
     int64_t created_us, used_us, closed_us;
     const char *closed_why; /* "deleted", "expired", ... */
+    /* Only going in: how many the principal, and the key, may have open with this one; 0: any. */
+    uint32_t principal_max, key_max;
     void *owned;
 };
 

@@ -16,7 +16,7 @@
 #define MINUTE_US INT64_C(60000000)
 #define DAY_US INT64_C(86400000000)
 
-enum { SESSION_WAIT_MS = 1000, PEER_WAIT_FIRST_MS = 1000 };
+enum { PEER_WAIT_FIRST_MS = 1000 };
 
 /* The bucket of runs per minute is kept as one point in time: when it will be full again. Every run
  * moves it further away, and one that would move it beyond a minute from now has to wait. */
@@ -227,18 +227,6 @@ void rates_run_refund(struct rates *r, const struct who *who)
     if (k)
         k->full_us -= share_us(who);
     pthread_mutex_unlock(&r->key_lock);
-}
-
-int rates_session(struct rates *r, const struct who *who, uint64_t open, int64_t *ret_wait_ms,
-                  struct err *e)
-{
-    (void)r;
-    *ret_wait_ms = 0;
-    if (who->limits.sessions == 0 || open < who->limits.sessions)
-        return 0;
-    *ret_wait_ms = SESSION_WAIT_MS;
-    return err_set(e, ERR_LIMIT, "this key may have %u sessions open; close one",
-                   who->limits.sessions);
 }
 
 /* ---- peers ---- */

@@ -1,9 +1,8 @@
 /* rates.h -- how much is too much, per key and per address.
  *
- * Three questions, each answered at once and without a disk:
+ * Two questions, each answered at once and without a disk:
  *
  *     rates_run_begin(r, &who, ...)        may this key start a run: per minute, CPU per day
- *     rates_session(r, &who, open, ...)    may it have one more session
  *     rates_peer(r, address, ...)          may this address try another wrong key
  *
  * Who gets a no also gets the time after which to ask again, for Retry-After: ERR_LIMIT, 429.
@@ -65,10 +64,6 @@ void rates_run_end(struct rates *r, const struct who *who, uint64_t cpu_us);
 
 /* The run did not begin after all: its place in the minute is given back. */
 void rates_run_refund(struct rates *r, const struct who *who);
-
-/* `open` is how many sessions the key has open now, as the caller counts them. */
-int rates_session(struct rates *r, const struct who *who, uint64_t open, int64_t *ret_wait_ms,
-                  struct err *e);
 
 /* After a key was found to be wrong. `address` as in http_peer. "unix" is never refused. */
 int rates_peer(struct rates *r, const char *address, int64_t *ret_wait_ms, struct err *e);

@@ -175,21 +175,6 @@ static void what_was_used_today_survives_a_restart(void **state)
     store_close(store);
 }
 
-static void a_key_has_as_many_sessions_as_its_limit(void **state)
-{
-    (void)state;
-    scoped(rates_freep) struct rates *r = make(NULL);
-    struct who who = {.key = "key_1", .limits = {.sessions = 2}};
-    int64_t wait_ms;
-    struct err e = {0};
-    assert_int_equal(rates_session(r, &who, 1, &wait_ms, &e), 0);
-    assert_int_equal(rates_session(r, &who, 2, &wait_ms, &e), -1);
-    assert_int_equal(e.code, ERR_LIMIT);
-    assert_true(wait_ms > 0);
-    who.limits.sessions = 0;
-    assert_int_equal(rates_session(r, &who, 1000000, &wait_ms, &e), 0);
-}
-
 static int64_t peer_wait(struct rates *r, const char *address)
 {
     struct err e = {0};
@@ -321,7 +306,6 @@ int main(void)
         cmocka_unit_test(a_run_that_did_not_begin_is_given_back),
         cmocka_unit_test(the_cpu_of_a_day_ends_at_midnight),
         cmocka_unit_test(what_was_used_today_survives_a_restart),
-        cmocka_unit_test(a_key_has_as_many_sessions_as_its_limit),
         cmocka_unit_test(wrong_keys_are_answered_ever_more_slowly),
         cmocka_unit_test(a_network_of_ipv6_is_one_peer),
         cmocka_unit_test(the_table_of_peers_is_bounded),

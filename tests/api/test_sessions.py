@@ -1,4 +1,5 @@
 """Sessions: made, named, listed, put to sleep, branched, rolled back, ended."""
+import concurrent.futures
 import unittest
 
 from base import IMAGES, ApiTest, Client, eventually
@@ -68,6 +69,11 @@ class Life(ApiTest):
             self.client.session()
         answer = self.fails(self.client.post("/api/v1/sessions", {}), 429, "limit_exceeded")
         self.assertIn("close some", answer.json["error"]["message"])
+
+    def test_the_limit_holds_also_when_many_ask_at_once(self):
+        with concurrent.futures.ThreadPoolExecutor(30) as pool:
+            answers = list(pool.map(lambda _: Client(self.server).post("/api/v1/sessions", {}).status, range(30)))
+        self.assertEqual((answers.count(201), answers.count(429)), (12, 18))
 
     def test_lists_come_in_pages_newest_first(self):
         made = [self.client.session() for _ in range(5)]
