@@ -22,7 +22,7 @@ KERNEL_PACKAGE = "linux-image-cloud-amd64"
 # may import.
 BASE_PACKAGES = """
     base-files bash busybox-static coreutils dash libc-bin mount procps python3 util-linux
-    libexpat1 libjansson4 libseccomp2 libssl3 zlib1g
+    libcurl4 libedit2 libexpat1 libinih1 libjansson4 libseccomp2 libsqlite3-0 libssl3 zlib1g
     fontconfig-config fonts-dejavu-core libopenblas0-pthread libpython3.11 python3-ipython
     python3-matplotlib python3-matplotlib-inline python3-numpy python3-pandas
 """.split()
