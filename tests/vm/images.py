@@ -196,7 +196,7 @@ def tree_disk(work, root, build):
     stage, image = work / "tree", work / "tree.ext4"
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "build").mkdir(parents=True)
-    for name in ("cicada", "cicada-spawn", "cicada-kernel"):
+    for name in ("cicada", "cicada-spawn", "cicada-kernel", "cicada-load"):
         shutil.copy(build / name, stage / "build")
     for part in ("tests/vm", "tests/escape"):
         shutil.copytree(root / part, stage / part, ignore=shutil.ignore_patterns("__pycache__"))
