@@ -136,7 +136,7 @@ static struct run_card card_of(const struct job *j)
                              .code_len = j->code_len};
 }
 
-static struct run_row row_of(const struct job *j, enum run_status status)
+struct run_row job_row(const struct job *j, enum run_status status)
 {
     struct run_row row = {.status = status,
                           .language = run_language_name((enum run_language)j->language),
@@ -185,7 +185,7 @@ static const char *taken_away(struct job *j)
 static void conclude_unrun(struct job *j, enum run_end end, const char *hint)
 {
     struct run_card card = card_of(j);
-    struct run_row row = row_of(j, RUN_DONE);
+    struct run_row row = job_row(j, RUN_DONE);
     struct run none = {.end = end,
                        .state = taken_away(j) ? STATE_LOST : STATE_KEPT,
                        .started_wall_us = j->created_us,
@@ -237,7 +237,7 @@ static void explain(struct job *j, struct run *run)
 static void conclude_run(struct job *j, struct run *run)
 {
     struct run_card card = card_of(j);
-    struct run_row row = row_of(j, RUN_DONE);
+    struct run_row row = job_row(j, RUN_DONE);
     struct buf object = BUF_INIT(RUN_OBJECT_TEXT_MAX);
     struct json_writer w = JSON_WRITER(&object);
     note_output(j, /* is_err= */ false, NULL, 0);

@@ -112,24 +112,6 @@ static void enter(struct job *j)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Its code and whose it is are known before it may run. */
-static int record(struct job *j, struct err *e)
-{
-    struct run_row row = {.status = RUN_QUEUED,
-                          .language = run_language_name((enum run_language)j->language),
-                          .name = j->name,
-                          .code = j->code,
-                          .code_len = j->code_len,
-                          .created_us = j->created_us};
-    memcpy(row.id, j->id, sizeof row.id);
-    memcpy(row.session, j->seat->id, sizeof row.session);
-    memcpy(row.workspace, j->seat->workspace, sizeof row.workspace);
-    memcpy(row.principal, j->who.principal, sizeof row.principal);
-    memcpy(row.key, j->who.key, sizeof row.key);
-    memcpy(row.request, j->request, sizeof row.request);
-    return meta_run_insert(j->service->o.meta, &row, META_SOON, e);
-}
-
 int job_new(struct seat *seat, const struct who *who, const struct job_wishes *wishes,
             const char *request_id, struct job **ret, struct err *e)
 {
@@ -148,7 +130,9 @@ int job_new(struct seat *seat, const struct who *who, const struct job_wishes *w
         job_free(j);
         return -1;
     }
-    if (record(j, e)) {
+    /* Its code and whose it is are known before it may run. */
+    const struct run_row row = job_row(j, RUN_QUEUED);
+    if (meta_run_insert(j->service->o.meta, &row, META_SOON, e)) {
         turn_leave(&seat->turn, &j->place);
         job_free(j);
         return -1;

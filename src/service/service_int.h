@@ -134,7 +134,7 @@ int seat_make_room(struct seat *s, struct err *e);
 /* With its turn taken. Returns 1 when the session refused. */
 int seat_doze(struct seat *s, bool must, struct err *e);
 
-int seat_check_name(const char *name, struct err *e);                          /* NULL is fine */
+int seat_check_name(const char *name, struct err *e); /* NULL is fine */
 void seat_set_max(struct service *s, const struct who *who, struct session_row *row);
 
 /* The seat in memory, or NULL; held. With service->lock not held. */
@@ -143,6 +143,9 @@ struct seat *seat_get(struct service *s, const char *id);
 /* ---- keeper.c ---- */
 int keeper_start(struct service *s, struct err *e);
 void keeper_wake(struct service *s, int64_t at_us); /* something is due then; any thread */
+
+/* ---- job.c ---- */
+struct run_row job_row(const struct job *j, enum run_status status); /* borrows from the job */
 
 /* ---- jobs.c ---- */
 void job_linger(struct job *j);                      /* takes a reference of its own */
