@@ -29,7 +29,7 @@ enum {
     OPT_KIND,
 };
 
-enum { LIST_MAX = 10000, BODY_MAX = 8192, TABLE_TEXT_MAX = 16 << 20 };
+enum { LIST_MAX = 10000, BODY_MAX = 8192 };
 
 /* clang-format off */
 static const struct option plain_options[] = {VERB_COMMON, {0}};
@@ -201,21 +201,10 @@ static void add_principal(struct table *t, const json_t *principal)
 static int list(struct remote *r, const struct verb_input *in, const struct shelf *shelf,
                 struct table *t, void (*add)(struct table *t, const json_t *one), struct err *e)
 {
-    scoped(buf_done) struct buf text = BUF_INIT(TABLE_TEXT_MAX);
     scoped(json_decrefp) json_t *all = NULL;
     if (remote_list(r, shelf->path, "", LIST_MAX, &all, /* ret_has_more= */ NULL, e))
         return -1;
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < json_array_size(all) && code == EXIT_DONE; i++)
-        if (verb_is_json(in))
-            code = verb_print(in, json_array_get(all, i));
-        else
-            add(t, json_array_get(all, i));
-    if (verb_is_json(in))
-        return code;
-    if (table_print(t, json_array_size(all) ? terminal_width() : 0, &text, e))
-        return -1;
-    return verb_print_text(&text);
+    return verb_print_list(in, all, t, add, e);
 }
 
 static int ls_keys(struct remote *r, const struct verb_input *in, struct err *e)

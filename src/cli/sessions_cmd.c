@@ -34,7 +34,7 @@ enum {
     OPT_TZ,
 };
 
-enum { LIST_MAX = 10000, LIST_PRESET = 100, BODY_MAX = 8192, TABLE_TEXT_MAX = 16 << 20 };
+enum { LIST_MAX = 10000, LIST_PRESET = 100, BODY_MAX = 8192 };
 
 /* clang-format off */
 static const struct option plain_options[] = {VERB_COMMON, {0}};
@@ -89,7 +89,7 @@ static void add_row(struct table *t, const json_t *s)
 
 static int ls(struct remote *r, const struct verb_input *in, struct err *e)
 {
-    scoped(buf_done) struct buf query = BUF_INIT(256), text = BUF_INIT(TABLE_TEXT_MAX);
+    scoped(buf_done) struct buf query = BUF_INIT(256);
     scoped(json_decrefp) json_t *all = NULL;
     scoped(table_done) struct table t = TABLE(ls_columns, sizeof ls_columns / sizeof *ls_columns);
     unsigned long long max;
@@ -103,17 +103,9 @@ static int ls(struct remote *r, const struct verb_input *in, struct err *e)
     if (remote_list(r, shelf_sessions.path, query.len ? query.bytes : "", (unsigned)max, &all,
                     &has_more, e))
         return -1;
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < json_array_size(all) && code == EXIT_DONE; i++)
-        if (verb_is_json(in))
-            code = verb_print(in, json_array_get(all, i));
-        else
-            add_row(&t, json_array_get(all, i));
-    if (!verb_is_json(in)) {
-        if (table_print(&t, json_array_size(all) ? terminal_width() : 0, &text, e))
-            return -1;
-        code = verb_print_text(&text);
-    }
+    int code = verb_print_list(in, all, &t, add_row, e);
+    if (code < 0)
+        return -1;
     if (json_array_size(all) == 0)
         note(&r->notes, "no sessions; `cicada repl --session NAME` makes one");
     if (has_more)

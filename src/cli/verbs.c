@@ -19,6 +19,8 @@
 #include "cli/table.h"
 #include "cli/words.h"
 
+enum { TABLE_TEXT_MAX = 16 << 20 };
+
 enum { VERBS_MAX = 16, TEXT_MAX = 128 << 20 };
 
 static void put_usage(const struct verb_command *c, const struct verb *v, struct buf *out)
@@ -221,4 +223,21 @@ int verb_number(const struct verb_input *in, int id, const char *name, unsigned 
         return err_wrap(e, "--%s", name);
     *ret = n;
     return 0;
+}
+
+int verb_print_list(const struct verb_input *in, const struct json_t *all, struct table *t,
+                    void (*add)(struct table *t, const struct json_t *row), struct err *e)
+{
+    scoped(buf_done) struct buf text = BUF_INIT(TABLE_TEXT_MAX);
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < json_array_size(all) && code == EXIT_DONE; i++)
+        if (verb_is_json(in))
+            code = verb_print(in, json_array_get(all, i));
+        else
+            add(t, json_array_get(all, i));
+    if (verb_is_json(in))
+        return code;
+    if (table_print(t, json_array_size(all) ? terminal_width() : 0, &text, e))
+        return -1;
+    return verb_print_text(&text);
 }

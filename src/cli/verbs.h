@@ -15,6 +15,7 @@
 struct buf;
 struct err;
 struct json_t;
+struct table;
 struct remote;
 
 enum { VERB_OPTIONS_MAX = 16, VERB_OPERANDS_MAX = 64 };
@@ -63,6 +64,11 @@ int verb_print(const struct verb_input *in, const struct json_t *object);
 
 /* Prints text to standard output; returns the exit code. */
 int verb_print_text(const struct buf *text);
+
+/* Prints a list: with --json one object per line, otherwise the table, to which `add` gives a row for
+ * each. Returns an exit code, or -1 when the table cannot be made. */
+int verb_print_list(const struct verb_input *in, const struct json_t *all, struct table *t,
+                    void (*add)(struct table *t, const struct json_t *row), struct err *e);
 
 /* A number given with an option; `preset` if it was not. */
 int verb_number(const struct verb_input *in, int id, const char *name, unsigned long long min,
