@@ -214,7 +214,9 @@ bool exchange_drain(struct http_exchange *x)
     char piece[4096];
     size_t len = 1, total = 0;
     int64_t limit_us = (int64_t)x->server->limits.progress_ms * 1000;
-    int64_t deadline_us = x->has_read_all ? 0 : clock_us() + DRAIN_MS * 1000;
+    /* Who was refused may be a stranger whose body never comes: no thread waits for it. */
+    bool may_wait = !x->has_read_all && x->status < 400;
+    int64_t deadline_us = may_wait ? clock_us() + DRAIN_MS * 1000 : 0;
     while (!x->has_read_all && total <= UNREAD_MAX) {
         int64_t left_us = deadline_us - clock_us();
         x->reading = (struct progress){.waited_us = limit_us > left_us ? limit_us - left_us : 0};
