@@ -47,8 +47,12 @@ struct principal_filter {
 int meta_principal_list(struct meta *m, const struct principal_filter *filter,
                         const struct page *page, struct principal_rows *ret, struct err *e);
 
+/* Of those that are there, an owner has one of a name: ERR_CONFLICT. Going in, only what does not
+ * count anything counts: id, owner, vault, name, created_us and the quotas. */
 int meta_workspace_insert(struct meta *m, const struct workspace_row *row, struct err *e);
 int meta_workspace_get(struct meta *m, const char *id, struct workspace_row *ret, struct err *e);
+int meta_workspace_find(struct meta *m, const char *owner, const char *name,
+                        struct workspace_row *ret, struct err *e);
 /* `owner` NULL: all. */
 int meta_workspace_list(struct meta *m, const char *owner, const struct page *page,
                         struct workspace_rows *ret, struct err *e);

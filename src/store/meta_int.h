@@ -83,6 +83,10 @@ int row_list_on(struct db_conn *c, const struct row_kind *kind, const char *sql,
         memcpy((ret)->next, (list).next, sizeof(ret)->next); \
     } while (0)
 
+/* ---- jobs that others are part of ---- */
+
+db_job workspace_insert; /* arg: const struct workspace_row */
+
 /* ---- counting, and single statements as jobs ---- */
 
 int meta_number(struct meta *m, const char *sql, const struct sql_value *values, size_t count,

@@ -1,4 +1,4 @@
-/* Principals and workspaces. */
+/* Principals, and what the server remembers about itself. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,17 +23,6 @@ static const struct {
 };
 
 static const struct {
-    const char *insert, *get, *list, *list_of;
-} workspace_sql = {
-#define COLUMNS "SELECT id, owner, name, created FROM workspaces "
-    .insert = "INSERT INTO workspaces (id, owner, name, created) VALUES (?1, ?2, ?3, ?4)",
-    .get = COLUMNS "WHERE id = ?1",
-    .list = COLUMNS "WHERE true " ORDER,
-    .list_of = COLUMNS "WHERE owner = ?4 " ORDER,
-#undef COLUMNS
-};
-
-static const struct {
     const char *set, *get;
 } setting_sql = {
     .set = "INSERT INTO settings (name, value) VALUES (?1, ?2)"
@@ -54,24 +43,9 @@ static int read_principal(const struct sql_rows *rows, void *ret, struct err *e)
     return texts_own(texts, 2, &r->owned, e);
 }
 
-static int read_workspace(const struct sql_rows *rows, void *ret, struct err *e)
-{
-    struct workspace_row *r = ret;
-    *r = (struct workspace_row){.created_us = sql_int(rows, 3)};
-    sql_id(rows, 0, r->id);
-    sql_id(rows, 1, r->owner);
-    struct text_slot texts[] = {{.to = &r->name, .from = sql_text(rows, 2)}};
-    return texts_own(texts, 1, &r->owned, e);
-}
-
 static void done_principal(void *row)
 {
     principal_row_done(row);
-}
-
-static void done_workspace(void *row)
-{
-    workspace_row_done(row);
 }
 
 static const struct row_kind principal_kind = {
@@ -80,22 +54,6 @@ static const struct row_kind principal_kind = {
     .read = read_principal,
     .done = done_principal,
 };
-
-static const struct row_kind workspace_kind = {
-    .size = sizeof(struct workspace_row),
-    .created_at = offsetof(struct workspace_row, created_us),
-    .read = read_workspace,
-    .done = done_workspace,
-};
-
-static int insert_workspace(struct db_conn *c, void *arg, struct err *e)
-{
-    const struct workspace_row *w = arg;
-    return sql_run(c, workspace_sql.insert,
-                   SQL_WITH(SQL_TEXT(w->id), SQL_TEXT(w->owner), SQL_TEXT(w->name ? w->name : ""),
-                            SQL_INT(w->created_us)),
-                   e);
-}
 
 struct both {
     const struct principal_row *principal;
@@ -126,7 +84,7 @@ static int insert_both(struct db_conn *c, void *arg, struct err *e)
                          SQL_INT(p->created_us)),
                 e))
         return -1;
-    return insert_workspace(c, &b->workspace, e);
+    return workspace_insert(c, &b->workspace, e);
 }
 
 int meta_principal_insert(struct meta *m, const struct principal_row *row,
@@ -172,32 +130,6 @@ int meta_principal_list(struct meta *m, const struct principal_filter *filter,
                                         : principal_sql.list_top;
     size_t count = sql == principal_sql.list_of ? 4 : 3;
     if (row_list(m, &principal_kind, sql, values, count, page->limit, &l, e))
-        return -1;
-    ROWS_GIVE(ret, l);
-    return 0;
-}
-
-int meta_workspace_insert(struct meta *m, const struct workspace_row *row, struct err *e)
-{
-    struct workspace_row w = *row;
-    return db_write(m->db, insert_workspace, &w, e);
-}
-
-int meta_workspace_get(struct meta *m, const char *id, struct workspace_row *ret, struct err *e)
-{
-    return row_get(m, &workspace_kind, workspace_sql.get, SQL_WITH(SQL_TEXT(id)), ret, e);
-}
-
-int meta_workspace_list(struct meta *m, const char *owner, const struct page *page,
-                        struct workspace_rows *ret, struct err *e)
-{
-    struct mark mark;
-    struct row_list l;
-    if (mark_parse(page, &mark, e))
-        return -1;
-    const struct sql_value values[] = {PAGE_VALUES(mark, page), SQL_TEXT(owner)};
-    if (row_list(m, &workspace_kind, owner ? workspace_sql.list_of : workspace_sql.list, values,
-                 owner ? 4 : 3, page->limit, &l, e))
         return -1;
     ROWS_GIVE(ret, l);
     return 0;

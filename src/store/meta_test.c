@@ -1,75 +1,6 @@
 /* The contract on SQLite, and what only SQLite can be asked: that every list has its index. */
 #include "store/meta_contract.h"
-
-#include <sqlite3.h>
-
-#include "base/buf.h"
-#include "base/scope.h"
-#include "base/scratch.h"
-#include "store/conn_int.h"
-#include "store/db.h"
-#include "store/meta_int.h"
-#include "store/store.h"
-
-static struct scratch scratch;
-static struct store *store;
-
-static void lost(void *arg, const char *why)
-{
-    (void)arg;
-    fail_msg("a posted write failed: %s", why);
-}
-
-static void open_store(void)
-{
-    const struct store_options options = {.dir = scratch.path, .on_lost = lost};
-    OK(store_open(&options, &store, e));
-}
-
-struct meta *contract_open(void)
-{
-    scratch = scratch_new_fast();
-    open_store();
-    return store_meta(store);
-}
-
-struct meta *contract_reopen(struct meta *m)
-{
-    assert_ptr_equal(m, store_meta(store));
-    store_close(store);
-    open_store();
-    return store_meta(store);
-}
-
-void contract_close(struct meta *m)
-{
-    assert_ptr_equal(m, store_meta(store));
-    store_close(store);
-    scratch_done(&scratch);
-}
-
-static int on_statement(unsigned kind, void *arg, void *st, void *text)
-{
-    (void)text;
-    struct buf *all = arg;
-    if (kind == SQLITE_TRACE_STMT) {
-        buf_str(all, sqlite3_sql(st));
-        buf_add(all, "", 1);
-    }
-    return 0;
-}
-
-/* What SQLite plans to do for `sql`. */
-static void explain(struct db_conn *c, const char *sql, struct buf *plan)
-{
-    scoped(buf_done) struct buf question = BUF_INIT(10000);
-    buf_fmt(&question, "EXPLAIN QUERY PLAN %s", sql);
-    sqlite3_stmt *st;
-    assert_int_equal(sqlite3_prepare_v2(c->sqlite, question.bytes, -1, &st, NULL), SQLITE_OK);
-    while (sqlite3_step(st) == SQLITE_ROW)
-        buf_fmt(plan, "%s\n", (const char *)sqlite3_column_text(st, 3));
-    sqlite3_finalize(st);
-}
+#include "store/meta_sqlite.h"
 
 static void list_everything(struct meta *m)
 {
@@ -115,24 +46,16 @@ static void no_list_sorts_or_scans_a_table(void **state)
     (void)state;
     struct meta *m = contract_open();
     scoped(buf_done) struct buf seen = BUF_INIT(1 << 20);
-    struct db_conn *readers[DB_READERS_MAX];
-    for (size_t i = 0; i < DB_READERS_MAX; i++) {
-        OK(db_read_begin(m->db, &readers[i], e));
-        sqlite3_trace_v2(readers[i]->sqlite, SQLITE_TRACE_STMT, on_statement, &seen);
-    }
-    for (size_t i = 0; i < DB_READERS_MAX; i++)
-        db_read_end(readers[i]);
-    list_everything(m);
-    for (size_t i = 0; i < DB_READERS_MAX; i++)
-        sqlite3_trace_v2(readers[i]->sqlite, 0, NULL, NULL);
+    trace_readers(m, list_everything, &seen);
 
-    OK(db_read_begin(m->db, &readers[0], e));
+    struct db_conn *c;
+    OK(db_read_begin(m->db, &c, e));
     size_t lists = 0;
     for (const char *sql = seen.bytes; sql < seen.bytes + seen.len; sql += strlen(sql) + 1) {
         if (strncmp(sql, "SELECT", 6) != 0)
             continue;
         scoped(buf_done) struct buf plan = BUF_INIT(10000);
-        explain(readers[0], sql, &plan);
+        explain(c, sql, &plan);
         lists++;
         if (strstr(plan.bytes, "TEMP B-TREE") || !strstr(plan.bytes, "INDEX"))
             fail_msg("%s\n%s", sql, plan.bytes);
@@ -141,7 +64,7 @@ static void no_list_sorts_or_scans_a_table(void **state)
             fail_msg("not from the mark on: %s\n%s", sql, plan.bytes);
     }
     assert_true(lists > 70);
-    db_read_end(readers[0]);
+    db_read_end(c);
     contract_close(m);
 }
 

@@ -1,6 +1,6 @@
 /* The schema of meta.db, step by step. A step that was released is never changed: add another.
  *
- * Times are microseconds since 1970. Ids and names are TEXT, what a stranger wrote is BLOB. Numbers
+ * Times are microseconds since 1970. Ids, names and paths are TEXT, what else a stranger wrote is BLOB. Numbers
  * for kind, status and packing are those of rows.h and pack.h.
  */
 #include "store/meta_int.h"
@@ -136,5 +136,136 @@ static const char work[] =
     "CREATE INDEX idempotency_created ON idempotency (created);"
     "CREATE INDEX idempotency_pending ON idempotency (status) WHERE status = 0;";
 
-const char *const meta_migrations[] = {people, work};
+/* Files. The tables that grow are keyed by small numbers of our own instead of ids: of workspaces,
+ * vaults and files. Those of workspaces and vaults are never used twice.
+ *
+ * A file's row says what its newest version is, once more, so that a list reads one table. A
+ * version's author is that of its commit. `cost` is what a version adds to the workspace's
+ * kept_bytes: its size, or 0 when it has the content of the version with content before it because
+ * nothing but its place changed. `kept` counts the versions of a file that are left. */
+static const char files[] =
+    "CREATE TABLE vaults ("
+    "  number INTEGER PRIMARY KEY,"
+    "  name TEXT NOT NULL UNIQUE"
+    ") STRICT;"
+    "INSERT INTO vaults (name) SELECT DISTINCT owner FROM workspaces;"
+
+    "ALTER TABLE workspaces ADD COLUMN number INTEGER;"
+    "ALTER TABLE workspaces ADD COLUMN vault INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE workspaces ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;" /* 0: it is there */
+    "ALTER TABLE workspaces ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE workspaces ADD COLUMN files INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE workspaces ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE workspaces ADD COLUMN kept_bytes INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE workspaces ADD COLUMN files_max INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE workspaces ADD COLUMN bytes_max INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE workspaces SET number = rowid,"
+    "  vault = (SELECT v.number FROM vaults AS v WHERE v.name = owner);"
+    "UPDATE workspaces SET name = name || ' ' || id WHERE EXISTS (SELECT 1 FROM workspaces AS w"
+    "  WHERE w.owner = workspaces.owner AND w.name = workspaces.name"
+    "  AND w.number < workspaces.number);"
+    "CREATE UNIQUE INDEX workspaces_number ON workspaces (number);"
+    "CREATE UNIQUE INDEX workspaces_name ON workspaces (owner, name) WHERE deleted = 0;"
+    "DROP INDEX workspaces_created;"
+    "DROP INDEX workspaces_owner;"
+    "CREATE INDEX workspaces_there ON workspaces (created, id) WHERE deleted = 0;"
+    "CREATE INDEX workspaces_of ON workspaces (owner, created, id) WHERE deleted = 0;"
+    "CREATE INDEX workspaces_deleted ON workspaces (deleted) WHERE deleted > 0;"
+
+    "CREATE TABLE commits ("
+    "  workspace INTEGER NOT NULL,"
+    "  rev INTEGER NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  principal TEXT,"
+    "  key_id TEXT,"
+    "  session TEXT,"
+    "  run TEXT,"
+    "  created INTEGER NOT NULL,"
+    "  PRIMARY KEY (workspace, rev)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX commits_run ON commits (run) WHERE run IS NOT NULL;"
+
+    "CREATE TABLE files ("
+    "  number INTEGER PRIMARY KEY,"
+    "  id TEXT NOT NULL UNIQUE,"
+    "  workspace INTEGER NOT NULL,"
+    "  path TEXT NOT NULL," /* bytes as they are; compared as such */
+    "  kind INTEGER NOT NULL,"
+    "  state INTEGER NOT NULL," /* 0: live, 1: in the trash */
+    "  version INTEGER NOT NULL,"
+    "  rev INTEGER NOT NULL,"
+    "  sha256 BLOB," /* of its newest content, also in the trash; NULL: a directory */
+    "  size INTEGER NOT NULL,"
+    "  change INTEGER NOT NULL,"
+    "  kept INTEGER NOT NULL,"
+    "  created INTEGER NOT NULL,"
+    "  changed INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE UNIQUE INDEX files_live ON files (workspace, path) WHERE state = 0;"
+    "CREATE INDEX files_trash ON files (workspace, changed) WHERE state = 1;"
+    "CREATE INDEX files_trashed ON files (workspace, path, kind, rev) WHERE state = 1;"
+    "CREATE INDEX files_rev ON files (workspace, rev);"
+    "CREATE INDEX files_kept ON files (kept) WHERE kept > 1;"
+
+    "CREATE TABLE versions ("
+    "  file INTEGER NOT NULL,"
+    "  version INTEGER NOT NULL,"
+    "  workspace INTEGER NOT NULL,"
+    "  vault INTEGER NOT NULL,"
+    "  rev INTEGER NOT NULL,"
+    "  path TEXT NOT NULL,"
+    "  sha256 BLOB," /* NULL: a deletion, or a directory */
+    "  size INTEGER NOT NULL,"
+    "  cost INTEGER NOT NULL,"
+    "  change INTEGER NOT NULL,"
+    "  pinned INTEGER NOT NULL,"
+    "  created INTEGER NOT NULL,"
+    "  PRIMARY KEY (file, version)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX versions_path ON versions (workspace, path, rev);"
+    "CREATE INDEX versions_rev ON versions (workspace, rev);"
+    "CREATE INDEX versions_content ON versions (vault, sha256, size, workspace)"
+    "  WHERE sha256 IS NOT NULL;"
+
+    "CREATE TABLE chunks ("
+    "  vault INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  pack INTEGER NOT NULL,"
+    "  offset INTEGER NOT NULL,"
+    "  stored_len INTEGER NOT NULL,"
+    "  raw_len INTEGER NOT NULL,"
+    "  flags INTEGER NOT NULL,"
+    "  dead INTEGER NOT NULL," /* since when nobody needs it; 0: somebody does */
+    "  PRIMARY KEY (vault, sha256, kind)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX chunks_pack ON chunks (vault, pack, offset, stored_len);"
+    "CREATE INDEX chunks_dead ON chunks (vault, dead) WHERE dead > 0;"
+
+    "ALTER TABLE sessions ADD COLUMN base INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE session_paths ("
+    "  session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
+    "  path TEXT NOT NULL,"
+    "  rev INTEGER NOT NULL,"
+    "  aside TEXT,"
+    "  PRIMARY KEY (session, path)"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE uploads ("
+    "  id TEXT PRIMARY KEY NOT NULL,"
+    "  workspace TEXT NOT NULL REFERENCES workspaces (id),"
+    "  path TEXT NOT NULL,"
+    "  size INTEGER NOT NULL," /* -1: not announced */
+    "  condition TEXT,"
+    "  principal TEXT,"
+    "  key_id TEXT,"
+    "  session TEXT,"
+    "  run TEXT,"
+    "  created INTEGER NOT NULL,"
+    "  used INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX uploads_created ON uploads (created, id);"
+    "CREATE INDEX uploads_workspace ON uploads (workspace, created, id);";
+
+const char *const meta_migrations[] = {people, work, files};
 const size_t meta_migration_count = sizeof meta_migrations / sizeof *meta_migrations;

@@ -21,3 +21,15 @@ ROWS_DONE(workspace_row)
 ROWS_DONE(key_row)
 ROWS_DONE(session_row)
 ROWS_DONE(run_row)
+ROWS_DONE(file_row)
+ROWS_DONE(version_row)
+ROWS_DONE(upload_row)
+
+const char *const change_names[] = {
+    [0] = "",
+    [CHANGE_CREATED] = "created",
+    [CHANGE_MODIFIED] = "modified",
+    [CHANGE_DELETED] = "deleted",
+    [CHANGE_RESTORED] = "restored",
+    [CHANGE_MOVED] = "moved",
+};

@@ -1,4 +1,4 @@
-/* rows.h -- what is kept about principals, workspaces, keys, sessions and runs.
+/* rows.h -- what is kept about principals, workspaces, keys, sessions, runs and files.
  *
  * A row that goes in is borrowed: fill it with what you have. A row that comes out owns its texts
  * (all in one block, `owned`) until x_row_done; x_rows_done frees a list. Texts that are not there
@@ -30,8 +30,115 @@ struct principal_row {
 struct workspace_row {
     char id[ID_SIZE]; /* ws_... */
     char owner[ID_SIZE];
+    char vault[ID_SIZE]; /* where its contents are kept (contents.h); "": going in, the owner's */
     const char *name;
     int64_t created_us;
+    int64_t deleted_us;    /* 0: it is there */
+    uint64_t rev;          /* number of its last commit; 0: none yet */
+    uint64_t files, bytes; /* that are there now; directories that were made count as files */
+    uint64_t kept_bytes;   /* of all versions that are kept, those of deleted files too; a move, or
+                              coming back from the trash, adds nothing */
+    uint64_t files_max, bytes_max; /* quota: of files, and of kept_bytes; 0: the server's */
+    void *owned;
+};
+
+/* ---- files ---- */
+
+struct content {
+    uint8_t sha256[HASH_LEN];
+    uint64_t size;
+};
+
+enum chunk_kind { CHUNK_DATA = 1, CHUNK_RECIPE = 2 }; /* as stored: never renumber */
+
+/* Where a chunk, or the recipe of a content (its list of chunks), lies. A content of one chunk has no
+ * recipe: the chunk's hash is its own. A recipe is found by the hash of the content. */
+struct chunk_row {
+    uint8_t sha256[HASH_LEN];
+    enum chunk_kind kind;
+    uint64_t pack, offset;        /* of the record, header included */
+    uint32_t stored_len, raw_len; /* of the payload: as it lies there, and unpacked */
+    uint32_t flags;               /* of the record */
+    int64_t
+        dead_us; /* since when gc knows nobody who needs it; 0: somebody does. Only coming out */
+};
+
+struct chunk_key {
+    uint8_t sha256[HASH_LEN];
+    enum chunk_kind kind;
+};
+
+struct chunk_set {
+    const char *vault;
+    const struct chunk_row *fresh; /* to be written down */
+    size_t fresh_count;
+    const struct chunk_key *reused; /* have to be there */
+    size_t reused_count;
+};
+
+enum file_state { FILE_LIVE = 0, FILE_TRASHED = 1 };
+enum file_kind { FILE_REGULAR = 0, FILE_DIR = 1 }; /* a directory that was made as such */
+enum change {
+    CHANGE_CREATED = 1,
+    CHANGE_MODIFIED,
+    CHANGE_DELETED,  /* a version without a content */
+    CHANGE_RESTORED, /* an earlier version, or from the trash */
+    CHANGE_MOVED,
+};
+extern const char *const change_names[]; /* by enum change; "created", ... */
+
+/* Who made something: a person through an upload, or a run. */
+struct author {
+    char principal[ID_SIZE], key[ID_SIZE], session[ID_SIZE], run[ID_SIZE]; /* ""; not so */
+};
+
+/* A file as it is now. Its history stays with it when it moves, and goes on when a file is made again
+ * where one was deleted. Of all live files a path has one. */
+struct file_row {
+    char id[ID_SIZE]; /* file_... */
+    char workspace[ID_SIZE];
+    const char *path;
+    enum file_kind kind;
+    enum file_state state;
+    uint64_t version; /* from 1; counts deletions too */
+    uint64_t rev;     /* of the workspace, when it last changed */
+    struct content content;
+    enum change change; /* of that version */
+    struct author author;
+    int64_t created_us, changed_us;
+    void *owned;
+};
+
+struct version_row {
+    char file[ID_SIZE];
+    uint64_t version, rev;
+    const char *path; /* that it had then */
+    struct content content;
+    enum change change;
+    struct author author;
+    bool is_pinned;
+    int64_t created_us;
+    void *owned;
+};
+
+enum commit_kind { /* as stored: never renumber */
+                   COMMIT_UPLOAD = 1,
+                   COMMIT_RUN,
+                   COMMIT_RECOVERED, /* what a run had written when the server died */
+                   COMMIT_EDIT,      /* move, delete, restore, ... */
+                   COMMIT_IMPORT,
+                   COMMIT_ROLLBACK,
+};
+
+/* An upload that comes in pieces and may be resumed. */
+struct upload_row {
+    char id[ID_SIZE]; /* upl_... */
+    char workspace[ID_SIZE];
+    const char *path;
+    uint64_t size;         /* announced; UINT64_MAX: not */
+    const char *condition; /* If-Match or so, as the door wrote it; NULL: none */
+    struct author author;
+    int64_t created_us, used_us;
     void *owned;
 };
 
@@ -123,17 +230,32 @@ struct session_rows {
 struct run_rows {
     ROWS(run_row);
 };
+struct file_rows {
+    ROWS(file_row); /* `next` is not used by meta_file_list: it goes on after the last path */
+};
+struct version_rows {
+    ROWS(version_row);
+};
+struct upload_rows {
+    ROWS(upload_row);
+};
 
 void principal_row_done(struct principal_row *r);
 void workspace_row_done(struct workspace_row *r);
 void key_row_done(struct key_row *r);
 void session_row_done(struct session_row *r);
 void run_row_done(struct run_row *r);
+void file_row_done(struct file_row *r);
+void version_row_done(struct version_row *r);
+void upload_row_done(struct upload_row *r);
 
 void principal_rows_done(struct principal_rows *l);
 void workspace_rows_done(struct workspace_rows *l);
 void key_rows_done(struct key_rows *l);
 void session_rows_done(struct session_rows *l);
 void run_rows_done(struct run_rows *l);
+void file_rows_done(struct file_rows *l);
+void version_rows_done(struct version_rows *l);
+void upload_rows_done(struct upload_rows *l);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,37 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "store/contents.h"
 #include "store/db.h"
 #include "store/meta_int.h"
+#include "store/packs.h"
 
 struct store {
     int lock_fd;
     struct meta meta;
+    int packs_fd;
+    struct packs *packs;
+    struct contents *contents;
+    void (*on_stop)(void *arg, const char *why);
+    void (*on_lost)(void *arg, const char *why);
+    void *arg;
+    _Atomic bool has_told; /* that it has stopped: rows and packs may both fail */
 };
+
+static void tell_stop(void *arg, const char *why)
+{
+    struct store *s = arg;
+    bool has_told = atomic_exchange_explicit(&s->has_told, true, memory_order_acq_rel);
+    if (!has_told && s->on_stop)
+        s->on_stop(s->arg, why);
+}
+
+static void tell_lost(void *arg, const char *why)
+{
+    struct store *s = arg;
+    if (s->on_lost)
+        s->on_lost(s->arg, why);
+}
 
 /* Who has the lock: what they wrote into the file, or nothing. */
 static int fail_locked(int fd, struct err *e)
@@ -60,6 +85,37 @@ static int open_dir(const char *path, int *ret_fd, struct err *e)
     return 0;
 }
 
+static int open_db(struct store *s, const char *dir, struct err *e)
+{
+    const struct db_options db = {
+        .dir = dir,
+        .migrations = meta_migrations,
+        .migration_count = meta_migration_count,
+        .on_stop = tell_stop,
+        .on_lost = tell_lost,
+        .arg = s,
+    };
+    return db_open(&db, &s->meta.db, e);
+}
+
+static int open_contents(struct store *s, int dir_fd, struct err *e)
+{
+    if (mkdirat(dir_fd, "packs", 0700) && errno != EEXIST)
+        return err_sys(e, errno, "make the directory of packs");
+    s->packs_fd = openat(dir_fd, "packs", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (s->packs_fd < 0)
+        return err_sys(e, errno, "open the directory of packs");
+    /* Also when it was there: who made it may have been killed before its name was on the disk. */
+    if (fsync(dir_fd))
+        return err_sys(e, errno, "sync the data directory");
+    const struct packs_options packs = {.dir_fd = s->packs_fd};
+    if (packs_open(&packs, &s->packs, e))
+        return -1;
+    const struct contents_options contents = {
+        .packs = s->packs, .meta = &s->meta, .on_stop = tell_stop, .arg = s};
+    return contents_open(&contents, &s->contents, e);
+}
+
 int store_open(const struct store_options *options, struct store **ret, struct err *e)
 {
     scoped(fd_closep) int dir_fd = -1;
@@ -68,17 +124,14 @@ int store_open(const struct store_options *options, struct store **ret, struct e
     struct store *s = malloc(sizeof *s);
     if (!s)
         return err_set(e, ERR_NO_MEMORY, "open the store");
-    *s = (struct store){.lock_fd = -1};
+    *s = (struct store){.lock_fd = -1,
+                        .packs_fd = -1,
+                        .on_stop = options->on_stop,
+                        .on_lost = options->on_lost,
+                        .arg = options->arg};
     packer_init(&s->meta.packer);
-    const struct db_options db = {
-        .dir = options->dir,
-        .migrations = meta_migrations,
-        .migration_count = meta_migration_count,
-        .on_stop = options->on_stop,
-        .on_lost = options->on_lost,
-        .arg = options->arg,
-    };
-    if (lock_data(dir_fd, &s->lock_fd, e) || db_open(&db, &s->meta.db, e)) {
+    if (lock_data(dir_fd, &s->lock_fd, e) || open_db(s, options->dir, e) ||
+        open_contents(s, dir_fd, e)) {
         store_close(s);
         return -1;
     }
@@ -90,6 +143,9 @@ void store_close(struct store *s)
 {
     if (!s)
         return;
+    contents_close(s->contents);
+    packs_close(s->packs);
+    fd_closep(&s->packs_fd);
     db_close(s->meta.db);
     packer_done(&s->meta.packer);
     fd_closep(&s->lock_fd); /* and with it the lock */
@@ -99,4 +155,14 @@ void store_close(struct store *s)
 struct meta *store_meta(struct store *s)
 {
     return &s->meta;
+}
+
+struct contents *store_contents(struct store *s)
+{
+    return s->contents;
+}
+
+struct packs *store_packs(struct store *s)
+{
+    return s->packs;
 }

@@ -1,21 +1,24 @@
 /* store.h -- DATA, the directory of one server, and what is in it.
  *
  *     DATA/lock      flock-ed by the server that uses it; holds its process id
- *     DATA/meta.db   SQLite: principals, keys, sessions, runs (store/meta.h); -wal, -shm beside it
+ *     DATA/meta.db   SQLite: principals, keys, sessions, runs, files (store/meta.h); -wal, -shm beside it
+ *     DATA/packs     what files hold (store/contents.h, store/packs.h)
  *
  * One server at a time: the second gets ERR_CONFLICT. Nobody else opens what is in it.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+struct contents;
 struct err;
 struct meta;
+struct packs;
 struct store;
 
 struct store_options {
     const char *dir; /* DATA; made (0700) when it is missing, its parent has to exist */
-    /* Called on a thread of the store; may be NULL; must not wait. Once, when it has stopped after
-     * a disk error and nothing can be written any more (store/db.h): */
+    /* Called on any thread; may be NULL; must not wait. Once, when it has stopped after a disk error
+     * and nothing can be written any more (store/db.h, store/packs.h): */
     void (*on_stop)(void *arg, const char *why);
     /* For every write that failed when nobody was waiting for it any more: */
     void (*on_lost)(void *arg, const char *why);
@@ -33,6 +36,10 @@ static inline void store_closep(struct store **s)
     store_close(*s);
 }
 
-struct meta *store_meta(struct store *s); /* lives as long as the store */
+/* All three live as long as the store. Nobody else opens packs in DATA: a pack is leased within one
+ * `struct packs`. */
+struct meta *store_meta(struct store *s);
+struct contents *store_contents(struct store *s);
+struct packs *store_packs(struct store *s);
 
 #endif
