@@ -179,12 +179,12 @@ static int measure_jail(struct bench *b, const struct way *way, struct err *e)
 static int measure_all(void *arg, uint64_t count, struct err *e)
 {
     static const struct way ways[] = {
-        {"jail.ready", "jail.gone", NULL, {JAIL_COLD, true, false, false, LIMITS_DEFAULT}},
-        {"image.ready", "image.gone", NULL, {JAIL_IMAGE, true, false, false, LIMITS_DEFAULT}},
+        {"jail.ready", "jail.gone", NULL, {JAIL_COLD, true, false, false, 0, LIMITS_DEFAULT}},
+        {"image.ready", "image.gone", NULL, {JAIL_IMAGE, true, false, false, 0, LIMITS_DEFAULT}},
         {"parked.ready",
          NULL,
          "parked.attached",
-         {JAIL_IMAGE, false, false, false, LIMITS_DEFAULT}},
+         {JAIL_IMAGE, false, false, false, 0, LIMITS_DEFAULT}},
     };
     for (uint64_t i = 0; i < count; i++) {
         if (measure_plain(arg, e))

@@ -79,7 +79,8 @@ static int run_piece(struct kernel *k, const struct piece *p, bool is_counted, s
 static int start_kernel(struct bench *b, struct kernel **ret, struct err *e)
 {
     struct limits limits = LIMITS_DEFAULT;
-    return kernel_start(b->spawner, &limits, workdir_fd(b->dir), &ORIGIN_COLD, ret, e);
+    return kernel_start(b->spawner, &limits, &JAIL_DATA_PLAIN(workdir_fd(b->dir)), &ORIGIN_COLD,
+                        ret, e);
 }
 
 static int measure_start(void *arg, uint64_t count, struct err *e)

@@ -18,6 +18,7 @@
 struct api;
 struct buf;
 struct err;
+struct files;
 struct http_exchange;
 struct log;
 struct metrics;
@@ -34,12 +35,15 @@ struct api_options {
     struct service *service; /* all of these are borrowed */
     struct people *people;
     struct rates *rates;
+    struct files *files;
     struct log *log;
     struct metrics *metrics;
     struct api_texts hosts;   /* names besides those of loopback under which this server is known */
     struct api_texts origins; /* web pages of others that may use it; "*": all */
     uint64_t body_max;
-    uid_t local_uid; /* whose unix-socket peers need no key, besides root */
+    const uint8_t *sign_key; /* of signed addresses (workspace/sign.h) */
+    int spool_fd;            /* a directory for what has to be put aside; -1: none */
+    uid_t local_uid;         /* whose unix-socket peers need no key, besides root */
     /* Whether the server is ready for requests, or why not; for /readyz. */
     bool (*is_ready)(void *arg, const char **ret_why);
     /* Brings the figures up to date that are kept elsewhere, before /metrics is written. */

@@ -59,7 +59,8 @@ static int check_origin(struct call *c, struct err *e)
         return err_set(e, ERR_DENIED, "requests from this origin are not allowed here");
     http_add_header(c->x, "Access-Control-Allow-Origin", "%.*s", (int)origin.len, origin.ptr);
     http_add_header(c->x, "Access-Control-Expose-Headers",
-                    "X-Request-Id, Retry-After, Idempotent-Replayed");
+                    "X-Request-Id, Retry-After, Idempotent-Replayed, ETag, Content-Range, "
+                    "Content-Disposition, X-File-Version, Upload-Offset");
     http_add_header(c->x, "Vary", "Origin");
     return 0;
 }
@@ -91,8 +92,10 @@ void guard_answer_preflight(struct call *c, struct err *e)
         return;
     }
     http_add_header(c->x, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
-    http_add_header(c->x, "Access-Control-Allow-Headers",
-                    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key");
+    http_add_header(
+        c->x, "Access-Control-Allow-Headers",
+        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, If-Match, "
+        "If-None-Match, If-Range, Range, X-Content-SHA256");
     http_add_header(c->x, "Access-Control-Max-Age", "600");
     (void)http_send(c->x, 204, NULL, NULL, 0, e);
 }

@@ -190,25 +190,48 @@ static int run_in_session(struct call *c, struct err *e)
 
 /* ---- one-shots ---- */
 
-static int bring_file(struct seat *seat, const struct file_args *f, struct err *e)
+/* Files that come with a one-shot, decoded. */
+struct brought {
+    struct seat_file *files;
+    struct buf *decoded; /* one for each, empty for text */
+    size_t count;
+};
+
+static void brought_done(struct brought *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        buf_done(&b->decoded[i]);
+    free(b->files);
+    free(b->decoded);
+}
+
+static int take_file(struct brought *b, const struct file_args *f, struct err *e)
 {
     if ((f->content.ptr != NULL) == (f->content_base64 != NULL))
         return err_set(e, ERR_INVALID, "files: %.200s needs either content or content_base64",
                        f->path);
+    struct seat_file *to = &b->files[b->count];
+    struct buf *bytes = &b->decoded[b->count++];
+    *bytes = BUF_INIT(48 << 20);
+    *to = (struct seat_file){f->path, f->content.ptr, f->content.len};
     if (f->content.ptr)
-        return seat_bring(seat, f->path, f->content.ptr, f->content.len, e);
-    scoped(buf_done) struct buf bytes = BUF_INIT(48 << 20);
-    if (base64_decode(f->content_base64, strlen(f->content_base64), &bytes, e) ||
-        buf_check(&bytes, e))
+        return 0;
+    if (base64_decode(f->content_base64, strlen(f->content_base64), bytes, e) ||
+        buf_check(bytes, e))
         return err_wrap(e, "files: %.200s", f->path);
-    return seat_bring(seat, f->path, bytes.bytes, bytes.len, e);
+    *to = (struct seat_file){f->path, bytes->bytes ? bytes->bytes : "", bytes->len};
+    return 0;
 }
 
-static int bring_files(struct seat *seat, const struct json_structs *files, struct err *e)
+static int take_files(const struct json_structs *files, struct brought *ret, struct err *e)
 {
     const struct file_args *all = files->items;
+    ret->files = calloc(files->count + 1, sizeof *ret->files);
+    ret->decoded = calloc(files->count + 1, sizeof *ret->decoded);
+    if (!ret->files || !ret->decoded)
+        return err_set(e, ERR_NO_MEMORY, "read the files");
     for (size_t i = 0; i < files->count; i++)
-        if (bring_file(seat, &all[i], e))
+        if (take_file(ret, &all[i], e))
             return -1;
     return 0;
 }
@@ -219,15 +242,20 @@ static int run_once(struct call *c, struct err *e)
     scoped(seat_unrefp) struct seat *seat = NULL;
     if (c->once.state == ONCE_AGAIN)
         return show_again(c, e);
+    scoped(brought_done) struct brought brought = {0};
+    if (take_files(&in->files, &brought, e))
+        return -1;
     const struct seat_wishes wishes = {.workspace = in->workspace,
                                        .tz = in->tz,
                                        .limits = in->limits,
                                        .idle_s = -1,
-                                       .is_one_shot = true};
+                                       .is_one_shot = true,
+                                       .files = brought.files,
+                                       .file_count = brought.count};
     if (native_behalf(c, in->on_behalf_of, e) ||
         seat_create(c->api->o.service, &c->who, &wishes, &seat, e))
         return -1;
-    if (bring_files(seat, &in->files, e) || start(c, seat, /* is_one_shot= */ true, e)) {
+    if (start(c, seat, /* is_one_shot= */ true, e)) {
         struct err ignored = {0};
         if (!c->after)
             (void)seat_close(seat, "one-shot", &ignored);

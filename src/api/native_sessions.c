@@ -242,6 +242,15 @@ static int rollback(struct call *c, struct err *e)
     return 0;
 }
 
+static int refresh(struct call *c, struct err *e)
+{
+    scoped(seat_unrefp) struct seat *seat = NULL;
+    if (find(c, &seat, e) || seat_refresh(seat, e))
+        return -1;
+    show(c, seat);
+    return 0;
+}
+
 /* Asks the kernel; what it says is a stranger's, so it is checked before it is passed on. */
 static int ask(struct call *c, const char *topic, const struct ask_args *in, struct err *e)
 {
@@ -358,13 +367,22 @@ static const struct op ops[] = {
     {.method = "POST",
      .path = "/api/v1/sessions/{id}/rollback",
      .name = "rollbackSession",
-     .summary = "Undo the last runs: variables become what they were before.",
+     .summary = "Undo the last runs: variables and files become what they were before.",
      .scope = SCOPE_RUN,
      BODY(rollback_args, rollback_fields),
      .body_is_optional = true,
      .status = 200,
      .answer = "Session",
      .run = rollback},
+    {.method = "POST",
+     .path = "/api/v1/sessions/{id}/refresh",
+     .name = "refreshSession",
+     .summary = "Bring the files of the session to what the workspace has, also those that both sides "
+                "changed.",
+     .scope = SCOPE_RUN,
+     .status = 200,
+     .answer = "Session",
+     .run = refresh},
     {.method = "POST",
      .path = "/api/v1/sessions/{id}/complete",
      .name = "completeCode",

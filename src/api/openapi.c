@@ -6,6 +6,7 @@
 #include "api/api_int.h"
 #include "api/schemas.h"
 #include "base/buf.h"
+#include "base/scope.h"
 #include "json/fields.h"
 #include "json/write.h"
 
@@ -47,8 +48,9 @@ static void put_answer(struct json_writer *w, const char *status, const char *te
     jw_object(w);
     put_text(w, "description", text);
     bool has_events = op->flags & OP_STREAMS && *status == '2';
-    bool is_plain = !schema && !has_events && *status == '2' && op->status != 204;
-    if (schema || has_events || is_plain) {
+    const char *gives = *status != '2' ? NULL : op->gives;
+    bool is_plain = !schema && !has_events && !gives && *status == '2' && op->status != 204;
+    if (schema || has_events || is_plain || gives) {
         jw_key(w, "content");
         jw_object(w);
         if (schema)
@@ -57,6 +59,8 @@ static void put_answer(struct json_writer *w, const char *status, const char *te
             put_content(w, "text/event-stream", NULL);
         if (is_plain)
             put_content(w, "text/plain", NULL);
+        if (gives)
+            put_content(w, gives, NULL);
         jw_end_object(w);
     }
     jw_end_object(w);
@@ -69,6 +73,11 @@ static void put_answers(struct json_writer *w, const struct op *op)
     jw_key(w, "responses");
     jw_object(w);
     put_answer(w, status, "done", op, op->answer);
+    for (size_t i = 0; i < sizeof op->also / sizeof *op->also && op->also[i]; i++) {
+        (void)snprintf(status, sizeof status, "%d", op->also[i]);
+        put_answer(w, status, op->also[i] == 304 ? "you have it" : "done", op,
+                   op->also[i] == 206 || op->also[i] == 304 ? NULL : op->answer);
+    }
     if (op->flags & OP_RUNS)
         put_answer(w, "202", "it goes on in the background", op, op->answer);
     put_answer(w, "default", "it failed; error.hint says what to do", op, "Error");
@@ -79,7 +88,7 @@ static void put_answers(struct json_writer *w, const struct op *op)
 static void put_path_parameters(struct json_writer *w, const char *path)
 {
     for (const char *at = path; (at = strchr(at, '{')); at++) {
-        size_t len = strcspn(at + 1, "}");
+        size_t len = strcspn(at + 1, ".}");
         jw_object(w);
         jw_key(w, "name");
         jw_str(w, at + 1, len);
@@ -116,13 +125,30 @@ static void put_parameters(struct json_writer *w, const struct op *op)
         fields_parameters(op->query, "query", w);
     if (op->flags & OP_CREATES)
         put_header(w, "Idempotency-Key", "the same key makes the same thing once");
+    for (const char *const *at = op->headers; at && *at; at += 2)
+        put_header(w, at[0], at[1]);
     if (op->flags & OP_STREAMS && strcmp(op->method, "GET") == 0)
         put_header(w, "Last-Event-ID", "events after that one");
     jw_end_array(w);
 }
 
+static void put_raw_body(struct json_writer *w, const struct op *op)
+{
+    jw_key(w, "requestBody");
+    jw_object(w);
+    jw_key(w, "required");
+    jw_bool(w, true);
+    jw_key(w, "content");
+    jw_object(w);
+    put_content(w, op->takes ? op->takes : "application/octet-stream", op->form);
+    jw_end_object(w);
+    jw_end_object(w);
+}
+
 static void put_body(struct json_writer *w, const struct op *op)
 {
+    if (op->flags & OP_RAW_BODY)
+        put_raw_body(w, op);
     if (!op->body)
         return;
     jw_key(w, "requestBody");
@@ -160,6 +186,16 @@ static void put_op(struct json_writer *w, const struct op *op)
     jw_end_object(w);
 }
 
+/* "{path...}" is "{path}" there; that it may hold slashes is known to whoever reads what it is. */
+static void put_path(struct json_writer *w, const char *path)
+{
+    const char *dots = strstr(path, "...}");
+    scoped(buf_done) struct buf text = BUF_INIT(256);
+    buf_add(&text, path, dots ? (size_t)(dots - path) : strlen(path));
+    buf_str(&text, dots ? "}" : "");
+    jw_key(w, text.bytes);
+}
+
 static bool is_first_of_path(size_t index)
 {
     for (size_t i = 0; i < index; i++)
@@ -174,7 +210,7 @@ static void put_paths(struct json_writer *w)
     for (size_t i = 0; op_at(i); i++) {
         if (op_at(i)->flags & OP_HIDDEN || !is_first_of_path(i))
             continue;
-        jw_key(w, op_at(i)->path);
+        put_path(w, op_at(i)->path);
         jw_object(w);
         for (size_t k = i; op_at(k); k++)
             if (strcmp(op_at(k)->path, op_at(i)->path) == 0)
@@ -188,7 +224,7 @@ void openapi_write(struct buf *out)
 {
     static const char info[] =
         "{\"title\":\"cicada\",\"version\":\"" CICADA_VERSION "\",\"description\":"
-        "\"A code interpreter you own: sessions, runs, keys.\",\"license\":"
+        "\"A code interpreter you own: sessions, runs, files, keys.\",\"license\":"
         "{\"name\":\"Apache-2.0\",\"identifier\":\"Apache-2.0\"}}";
     static const char security[] = "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}";
     struct json_writer w = JSON_WRITER(out);

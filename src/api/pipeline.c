@@ -58,6 +58,11 @@ static const char *hint_for(enum err_code code)
     case ERR_TOO_LARGE: return "Send less at once.";
     case ERR_UNSUPPORTED: return "Send JSON: Content-Type: application/json.";
     case ERR_MISMATCH: return "Use a new Idempotency-Key for a new request.";
+    case ERR_PRECONDITION: return "Read the file again, then repeat the change with its ETag.";
+    case ERR_RANGE: return "Ask for less: Content-Range of this answer says how long the file is.";
+    case ERR_QUOTA:
+        return "Purge the trash or old versions, or ask who runs this server for a larger quota.";
+    case ERR_NO_SPACE: return "The server's disk is full: tell who runs it. Nothing was changed.";
     case ERR_INTERNAL:
     case ERR_PROTOCOL:
     case ERR_DAMAGED:
@@ -102,6 +107,14 @@ static int refuse_wait(struct call *c, int64_t wait_ms)
     return -1;
 }
 
+static bool has_signature(const struct http_request *r)
+{
+    static const char name[] = "signature=";
+    const char *at =
+        r->query.len ? memmem(r->query.ptr, r->query.len, name, sizeof name - 1) : NULL;
+    return at && (at == r->query.ptr || at[-1] == '&');
+}
+
 static int identify(struct call *c, struct err *e)
 {
     const struct api_options *o = &c->api->o;
@@ -111,6 +124,8 @@ static int identify(struct call *c, struct err *e)
     bool is_ours = peer->is_unix && (peer->uid == o->local_uid || peer->uid == 0);
     if (c->op->flags & OP_PUBLIC)
         return 0;
+    if (c->op->admit && has_signature(c->request))
+        return c->op->admit(c, e);
     if (!secret.ptr && is_ours) {
         people_local(o->people, &c->who);
         return 0;
@@ -308,7 +323,8 @@ static void log_request(struct call *c, const struct err *e, int64_t begun_us, b
              LOG_STR("op", c->op ? c->op->name : NULL), LOG_VIEW("method", where.method),
              LOG_VIEW("path", where.path), LOG_U64("status", (uint64_t)c->status),
              LOG_MS("ms", spent_us), LOG_STR("who", *c->who.principal ? c->who.principal : NULL),
-             LOG_STR("key", *c->who.key ? c->who.key : NULL), LOG_U64("bytes", c->out.len),
+             LOG_STR("key", *c->who.key ? c->who.key : NULL),
+             LOG_U64("bytes", c->is_parked ? c->out.len : http_bytes_out(c->x)),
              LOG_STR("peer", where.peer), LOG_STR("error", failed ? err_wire(e->code) : NULL),
              LOG_STR("why", failed ? e->text : NULL));
 }

@@ -5,9 +5,11 @@
 #include "base/str.h"
 #include "http/exchange.h"
 
-enum { TABLES = 4 };
-static const struct op_table *const tables[TABLES] = {&native_sessions, &native_runs, &native_keys,
-                                                      &native_other};
+enum { TABLES = 12 };
+static const struct op_table *const tables[TABLES] = {
+    &native_sessions, &native_runs,  &native_keys,  &native_workspaces,
+    &native_files,    &native_edits, &native_trash, &native_uploads,
+    &native_archives, &native_blob,  &native_sign,  &native_other};
 
 const struct op *op_at(size_t index)
 {
@@ -20,10 +22,10 @@ const struct op *op_at(size_t index)
 }
 
 /* Decodes one piece of the path. One that is too long, broken or empty fits nothing. */
-static bool take_param(struct str piece, char ret[OP_PARAM_SIZE])
+static bool take_param(struct str piece, char *ret, size_t size)
 {
     struct err ignored = {0};
-    struct buf text = BUF_INIT(OP_PARAM_SIZE - 1);
+    struct buf text = BUF_INIT(size - 1);
     bool is_fine = piece.len > 0 &&
                    http_decode(piece, /* is_form= */ false, &text, &ignored) == 0 &&
                    buf_check(&text, &ignored) == 0 && text.len > 0;
@@ -33,8 +35,15 @@ static bool take_param(struct str piece, char ret[OP_PARAM_SIZE])
     return is_fine;
 }
 
-/* Whether the path has the shape of the pattern; its {pieces} go to `param`. */
-static bool fits(const char *pattern, struct str path, char param[OP_PARAMS_MAX][OP_PARAM_SIZE])
+static bool is_rest(const char *pattern)
+{
+    size_t len = strcspn(pattern, "}");
+    return len > 4 && memcmp(pattern + len - 3, "...", 3) == 0;
+}
+
+/* Whether the path has the shape of the pattern; its {pieces} go to `param` and `rest`. */
+static bool fits(const char *pattern, struct str path, char param[OP_PARAMS_MAX][OP_PARAM_SIZE],
+                 char rest[OP_REST_SIZE])
 {
     size_t at = 0, params = 0;
     while (*pattern) {
@@ -45,11 +54,13 @@ static bool fits(const char *pattern, struct str path, char param[OP_PARAMS_MAX]
             pattern++;
             continue;
         }
-        struct str piece = {.ptr = path.ptr + at};
+        struct str piece = {.ptr = path.ptr + at, .len = path.len - at};
+        if (is_rest(pattern))
+            return take_param(piece, rest, OP_REST_SIZE);
         while (at < path.len && path.ptr[at] != '/')
             at++;
         piece.len = (size_t)(path.ptr + at - piece.ptr);
-        if (params >= OP_PARAMS_MAX || !take_param(piece, param[params++]))
+        if (params >= OP_PARAMS_MAX || !take_param(piece, param[params++], OP_PARAM_SIZE))
             return false;
         pattern = strchr(pattern, '}') + 1;
     }
@@ -72,7 +83,7 @@ int op_find(struct call *c, struct buf *allow, struct err *e)
         method = str_of("GET");
     const struct op *op;
     for (size_t i = 0; (op = op_at(i)); i++) {
-        if (!fits(op->path, c->request->path, c->param))
+        if (!fits(op->path, c->request->path, c->param, c->rest))
             continue;
         if (str_is(method, op->method)) {
             c->op = op;

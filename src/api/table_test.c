@@ -62,6 +62,31 @@ static void pieces_of_the_path_are_decoded_and_bounded(void **state)
     assert_null(find("GET", longest, &c, &e));
 }
 
+static void the_rest_of_a_path_keeps_its_slashes(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct call c;
+    const struct op *op =
+        find("PUT", "/api/v1/workspaces/default/files/a/b%20c/%C3%BC.csv", &c, &e);
+    assert_non_null(op);
+    assert_string_equal(op->name, "putFile");
+    assert_string_equal(c.param[0], "default");
+    assert_string_equal(c.rest, "a/b c/\xc3\xbc.csv");
+    assert_non_null(find("PUT", "/api/v1/workspaces/w/files/..%2f/./", &c, &e));
+    assert_string_equal(c.rest, "..//./"); /* what that means is for others to say */
+    op = find("GET", "/api/v1/workspaces/w/files", &c, &e);
+    assert_string_equal(op->name, "listFiles");
+    assert_null(find("GET", "/api/v1/workspaces/w/files/", &c, &e));
+    assert_null(find("GET", "/api/v1/workspaces//files/a", &c, &e));
+
+    char longest[OP_REST_SIZE + 64] = "/api/v1/workspaces/w/files/";
+    memset(longest + strlen(longest), 'a', OP_REST_SIZE - 1);
+    assert_non_null(find("GET", longest, &c, &e));
+    longest[strlen(longest)] = 'a';
+    assert_null(find("GET", longest, &c, &e));
+}
+
 static void another_method_is_told_which_there_are(void **state)
 {
     (void)state;
@@ -99,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_is_found_at_its_own_address),
         cmocka_unit_test(pieces_of_the_path_are_decoded_and_bounded),
+        cmocka_unit_test(the_rest_of_a_path_keeps_its_slashes),
         cmocka_unit_test(another_method_is_told_which_there_are),
         cmocka_unit_test(operations_have_names_of_their_own_and_schemas_that_exist),
     };

@@ -13,7 +13,7 @@
 
 struct err;
 
-enum { FDIO_FDS_MAX = 8 };
+enum { FDIO_FDS_MAX = 20 };
 
 /* All of `len` bytes, blocking. Fails with what write(2) failed with. */
 int fd_write_all(int fd, const void *bytes, size_t len, struct err *e);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/err.h"
@@ -207,7 +208,29 @@ int walk_enter(struct walk *w)
     return 0;
 }
 
+int walk_dir(const struct walk *w)
+{
+    return current(w)->fd;
+}
+
 uint32_t walk_lost(const struct walk *w)
 {
     return w->lost + (w->held[0]->error ? 1 : 0);
+}
+
+/* A level costs two bytes at least, so len_at has room for as many as fit. */
+bool walk_path_set(struct walk_path *path, const struct walk_entry *entry)
+{
+    size_t at = path->len_at[entry->depth - 1];
+    size_t slash = at > 0 ? 1 : 0;
+    size_t len = strlen(entry->name);
+    path->text[at] = '\0';
+    if (at + slash + len >= sizeof path->text)
+        return false;
+    if (slash)
+        path->text[at] = '/';
+    memcpy(path->text + at + slash, entry->name, len + 1);
+    if (entry->depth < sizeof path->len_at / sizeof *path->len_at)
+        path->len_at[entry->depth] = at + slash + len;
+    return true;
 }

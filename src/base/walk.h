@@ -16,7 +16,9 @@
 #ifndef BASE_WALK_H
 #define BASE_WALK_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -46,6 +48,20 @@ bool walk_next(struct walk *w, struct walk_entry *ret);
 /* Goes into the directory that walk_next returned last: its entries come next. Returns 0 or -errno;
  * -EMLINK at WALK_DEPTH_MAX. */
 int walk_enter(struct walk *w);
+
+/* The directory whose entries come next; borrowed until the next call. */
+int walk_dir(const struct walk *w);
+
+/* The way from where the walk began to the entry at hand, for whoever enters every directory that
+ * has a path: names joined by slashes. Starts as zeroes. */
+struct walk_path {
+    char text[PATH_MAX];
+    size_t len_at[PATH_MAX / 2 + 1]; /* of the part of it that is the directory at a level */
+};
+
+/* False when the path is longer than any path can be opened by; then it is that of the directory
+ * the entry is in, and the entry must not be entered. */
+bool walk_path_set(struct walk_path *path, const struct walk_entry *entry);
 
 /* How many directories could not be read to their end since the beginning. */
 uint32_t walk_lost(const struct walk *w);

@@ -67,16 +67,16 @@ int baked_find(struct spawner *s, struct image *ret, struct err *e)
     return failed;
 }
 
-int baked_start(struct spawner *s, const struct limits *limits, int data_fd, struct kernel **ret,
-                struct err *e)
+int baked_start(struct spawner *s, const struct limits *limits, const struct jail_data *data,
+                struct kernel **ret, struct err *e)
 {
     scoped(image_done) struct image image = IMAGE_NONE;
     struct err ignored = {0}; /* `cicada doctor` says why there is none */
     if (baked_find(s, &image, &ignored) == 0) {
         const struct kernel_origin origin = {
             .image_fd = image.fd, .delta_fd = -1, .libraries_fd = -1};
-        if (kernel_start(s, limits, data_fd, &origin, ret, &ignored) == 0)
+        if (kernel_start(s, limits, data, &origin, ret, &ignored) == 0)
             return 0;
     }
-    return kernel_start(s, limits, data_fd, &ORIGIN_COLD, ret, e);
+    return kernel_start(s, limits, data, &ORIGIN_COLD, ret, e);
 }

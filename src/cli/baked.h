@@ -12,6 +12,7 @@
 struct err;
 struct image;
 struct images;
+struct jail_data;
 struct kernel;
 struct limits;
 struct spawner;
@@ -27,7 +28,7 @@ int baked_open(enum baked_way way, struct images **ret, struct err *e);
 int baked_find(struct spawner *s, struct image *ret, struct err *e);
 
 /* A kernel from the image, or cold if that is not possible. Fails like kernel_start. Blocks. */
-int baked_start(struct spawner *s, const struct limits *limits, int data_fd, struct kernel **ret,
-                struct err *e);
+int baked_start(struct spawner *s, const struct limits *limits, const struct jail_data *data,
+                struct kernel **ret, struct err *e);
 
 #endif

@@ -57,7 +57,7 @@ static int run(struct bench *b, struct session *s, const char *code, struct err 
 {
     const struct run_spec spec = {.code = code, .code_len = strlen(code)};
     struct run run;
-    if (session_run(s, workdir_fd(b->dir), &spec, NULL, &run, e))
+    if (session_run(s, &JAIL_DATA_PLAIN(workdir_fd(b->dir)), &spec, NULL, &run, e))
         return -1;
     int failed = run.end == END_OK ? 0
                                    : err_set(e, ERR_INTERNAL, "a cell ended with %s: %.200s",
@@ -70,7 +70,7 @@ static int run(struct bench *b, struct session *s, const char *code, struct err 
 static int new_session(struct bench *b, uint32_t snapshots, struct session **ret, struct err *e)
 {
     const struct session_options options = {.limits = LIMITS_DEFAULT, .snapshots = snapshots};
-    return session_new(b->all, &options, workdir_fd(b->dir), ret, e);
+    return session_new(b->all, &options, &JAIL_DATA_PLAIN(workdir_fd(b->dir)), ret, e);
 }
 
 static int end_session(struct session **s, struct err *e)
@@ -170,7 +170,7 @@ static int branch_once(struct bench *b, struct series *times, struct err *e)
         return -1;
     int failed = run(b, s, "x = 1", e);
     int64_t begun_us = clock_us();
-    failed = failed || session_fork(s, workdir_fd(b->dir), &branch, e);
+    failed = failed || session_fork(s, &JAIL_DATA_PLAIN(workdir_fd(b->dir)), &branch, e);
     series_add(times, clock_us() - begun_us);
     failed = failed || run(b, branch, "assert x == 1", e);
     if (branch && end_session(&branch, e))

@@ -35,6 +35,8 @@ static const struct command commands[] = {
     {"repl", "a Python prompt in a session of the server", repl_main, repl_help},
     {"sessions", "list, show, branch and end sessions of the server", sessions_main, sessions_help},
     {"runs", "list, show and follow what was run on the server", runs_main, runs_help},
+    {"files", "list, fetch, store and restore files of a workspace", files_main, files_help},
+    {"workspaces", "list, make and remove workspaces", workspaces_main, workspaces_help},
     {"key", "make and revoke keys of the server", key_main, key_help},
     {"principal", "who owns sessions and keys of the server", principal_main, principal_help},
     {"bake", "make sessions start in milliseconds", bake_main, bake_help},
@@ -79,7 +81,7 @@ static void overview(struct buf *out)
         "usage: cicada COMMAND ...\n\n"
         "Runs Python in a sandbox next to the files it needs and gives back what came of it.\n\n");
     for (int i = 0; i < COMMANDS; i++)
-        buf_fmt(out, "  %-10s%s\n", commands[i].name, commands[i].summary);
+        buf_fmt(out, "  %-12s%s\n", commands[i].name, commands[i].summary);
     buf_str(out, "\n`cicada COMMAND --help` explains a command. To begin with:\n\n"
                  "  cicada run -c 'print(6 * 7)'\n");
 }

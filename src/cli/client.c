@@ -87,7 +87,7 @@ void client_encode(struct buf *path, const char *text)
 
 static bool is_safe(const struct call *call)
 {
-    bool is_get = !call->method && !call->body;
+    bool is_get = !call->method && !call->body && !call->source;
     return is_get || call->key || (call->method && strcmp(call->method, "DELETE") == 0) ||
            (call->method && strcmp(call->method, "GET") == 0);
 }
@@ -113,12 +113,12 @@ static const char *place(const struct client *c)
 static int explain(struct client *c, const struct transfer *t, struct err *e)
 {
     c->hint[0] = '\0';
-    if (t->result == CURLE_ABORTED_BY_CALLBACK)
-        return err_set(e, ERR_GONE, "cancelled");
     if (t->sink_err.code != ERR_NONE) {
         *e = t->sink_err;
         return -1;
     }
+    if (t->result == CURLE_ABORTED_BY_CALLBACK)
+        return err_set(e, ERR_GONE, "cancelled");
     if (t->result == CURLE_WRITE_ERROR)
         return err_set(e, ERR_LIMIT, "the answer of the server is larger than %d MiB",
                        EVENT_MAX >> 20);
@@ -182,7 +182,7 @@ static bool try_again(struct client *c, const struct call *call, struct transfer
         return false;
     if (is_refused(t) && (t->status == 429 || t->status == 503))
         return wait_for_retry(c, t, waited_s);
-    return is_broken(t) && tries == 1 && !t->is_events;
+    return is_broken(t) && tries == 1 && !t->is_events && !t->is_taken;
 }
 
 static void transfer_done(struct transfer *t)
@@ -198,6 +198,7 @@ static int attempt(struct client *c, const struct call *call, const struct sse_s
     struct curl_slist *headers = NULL;
     transfer_done(t);
     *t = (struct transfer){.client = c,
+                           .call = call,
                            .sink = sink,
                            .body = BUF_INIT(JSON_READ_SIZE_MAX),
                            .events = SSE_READER(EVENT_MAX)};
@@ -219,6 +220,8 @@ static int perform(struct client *c, const struct call *call, const struct sse_s
             return -1;
         tries++;
     } while (try_again(c, call, t, tries, &waited_s));
+    if (!t->result && !is_refused(t) && transfer_begin(t)) /* an answer without a byte */
+        t->result = CURLE_WRITE_ERROR;
     return t->result || is_refused(t) ? explain(c, t, e) : 0;
 }
 
@@ -254,8 +257,10 @@ int client_stream(struct client *c, const struct call *call, const struct sse_si
 
 int client_aside(struct client *c, const struct call *call, struct err *e)
 {
-    scoped(transfer_done) struct transfer t = {
-        .client = c, .body = BUF_INIT(JSON_READ_SIZE_MAX), .events = SSE_READER(EVENT_MAX)};
+    scoped(transfer_done) struct transfer t = {.client = c,
+                                               .call = call,
+                                               .body = BUF_INIT(JSON_READ_SIZE_MAX),
+                                               .events = SSE_READER(EVENT_MAX)};
     struct curl_slist *headers = NULL;
     if (!c->aside && !(c->aside = curl_easy_init()))
         return err_set(e, ERR_NO_MEMORY, "make a request");

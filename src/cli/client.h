@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct address;
 struct buf;
@@ -26,15 +27,38 @@ struct json_t;
 struct notes;
 struct sse_sink;
 
-enum { CALL_TIMEOUT_S = 60, CALL_PATH_MAX = 1024 };
+enum {
+    CALL_TIMEOUT_S = 60,
+    CALL_PATH_MAX = 4096, /* the longest path of a file, with every byte of it encoded */
+    CALL_HEADERS_MAX = 4,
+};
+
+/* Raw bytes instead of JSON, sent as they are read and taken as they come. Such a call may last as
+ * long as bytes move. It is not repeated once bytes have moved: whoever made it knows where to go on. */
+#define CALL_LEN_UNKNOWN UINT64_MAX
+struct call_source {
+    /* The next bytes; none at the end. A failure ends the call with it. */
+    int (*get)(void *arg, char *bytes, size_t size, size_t *ret_len, struct err *e);
+    void *arg;
+    uint64_t len;
+};
+struct call_taker {
+    /* Before the first byte, also when none follows: where in the whole the bytes begin. */
+    int (*begin)(void *arg, uint64_t from, struct err *e);
+    int (*put)(void *arg, const char *bytes, size_t len, struct err *e);
+    void *arg;
+};
 
 struct call {
-    const char *method;     /* NULL: GET, or POST if there is a body */
-    const char *path;       /* "/api/v1/..." with its query, encoded */
-    const struct buf *body; /* JSON; NULL: none */
-    const char *key;        /* Idempotency-Key; NULL: none */
-    const char *last_id;    /* Last-Event-ID of a stream; NULL: none */
-    unsigned timeout_s;     /* of a plain call; 0: CALL_TIMEOUT_S */
+    const char *method;                    /* NULL: GET, or POST if there is a body */
+    const char *path;                      /* "/api/v1/..." with its query, encoded */
+    const struct buf *body;                /* JSON; NULL: none */
+    const char *key;                       /* Idempotency-Key; NULL: none */
+    const char *last_id;                   /* Last-Event-ID of a stream; NULL: none */
+    unsigned timeout_s;                    /* of a plain call; 0: CALL_TIMEOUT_S */
+    const struct call_source *source;      /* the body is raw: PUT unless `method` says else */
+    const struct call_taker *taker;        /* the answer is raw, unless it is a refusal */
+    const char *headers[CALL_HEADERS_MAX]; /* "Name: value", more of them; NULL: none */
 };
 
 /* Something to look after while a call waits. `ready` is called when `fd` is readable; what it

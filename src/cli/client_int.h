@@ -26,12 +26,15 @@ struct client {
 /* One attempt, and what came of it. */
 struct transfer {
     struct client *client;
+    const struct call *call;
     const struct sse_sink *sink; /* NULL: the answer is not a stream */
     struct buf body;             /* of the answer, or of the refusal of a stream */
     struct sse_reader events;
     long status;
     unsigned retry_s;
-    struct err sink_err; /* why the sink ended the stream; ERR_NONE: it did not */
+    struct err sink_err; /* why sink, source or taker ended it; ERR_NONE: they did not */
+    uint64_t from;       /* where in the whole the raw bytes of the answer begin */
+    bool is_taken;       /* the taker has been told */
     bool is_events;      /* the answer is a stream of events */
     CURLcode result;     /* CURLE_ABORTED_BY_CALLBACK: the watch cancelled it */
 };
@@ -39,6 +42,9 @@ struct transfer {
 /* Prepares `easy` for the call. The caller frees *ret_headers after the transfer. */
 int transfer_prepare(struct transfer *t, CURL *easy, const struct call *call,
                      struct curl_slist **ret_headers, struct err *e);
+
+/* Tells the taker of an answer that is being given, once. Fails as the taker does. */
+int transfer_begin(struct transfer *t);
 
 /* Makes it, looking after the client's watch. Blocks. */
 void transfer_run(struct transfer *t);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/parse.h"
 #include "base/scope.h"
 #include "cli/client_int.h"
 #include "cli/pick.h"
@@ -11,14 +12,12 @@ enum {
     CONNECT_TIMEOUT_S = 10,
     SILENCE_MAX_S = 120, /* of a stream: the server sends a comment every few seconds */
     POLL_MS = 1000,
+    PIECE_BYTES = 256 << 10, /* of raw bytes at a time */
 };
 
 /* Appends to the list, which is freed and NULL when there is no memory. */
-static bool add_header(struct curl_slist **list, const char *name, const char *value)
+static bool add_line(struct curl_slist **list, const char *line)
 {
-    scoped(freep) char *line = NULL;
-    if (asprintf(&line, "%s: %s", name, value) < 0)
-        line = NULL;
     struct curl_slist *grown = line ? curl_slist_append(*list, line) : NULL;
     if (!grown) {
         curl_slist_free_all(*list);
@@ -29,6 +28,14 @@ static bool add_header(struct curl_slist **list, const char *name, const char *v
     return true;
 }
 
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
+{
+    scoped(freep) char *line = NULL;
+    if (asprintf(&line, "%s: %s", name, value) < 0)
+        line = NULL;
+    return add_line(list, line);
+}
+
 static int make_headers(const struct transfer *t, const struct call *call, struct curl_slist **ret,
                         struct err *e)
 {
@@ -36,12 +43,16 @@ static int make_headers(const struct transfer *t, const struct call *call, struc
     struct curl_slist *list = NULL;
     char bearer[ADDRESS_KEY_MAX + 16];
     (void)snprintf(bearer, sizeof bearer, "Bearer %s", a->key);
+    const char *accepted = call->taker ? "*/*" : "application/json";
     bool is_made =
-        add_header(&list, "Accept", t->sink ? "text/event-stream" : "application/json") &&
+        add_header(&list, "Accept", t->sink ? "text/event-stream" : accepted) &&
+        (!call->source || add_header(&list, "Content-Type", "application/octet-stream")) &&
         (!call->body || add_header(&list, "Content-Type", "application/json")) &&
         (!*a->key || add_header(&list, "Authorization", bearer)) &&
         (!call->key || add_header(&list, "Idempotency-Key", call->key)) &&
         (!call->last_id || add_header(&list, "Last-Event-ID", call->last_id));
+    for (int i = 0; is_made && i < CALL_HEADERS_MAX && call->headers[i]; i++)
+        is_made = add_line(&list, call->headers[i]);
     if (!is_made)
         return err_set(e, ERR_NO_MEMORY, "make a request");
     *ret = list;
@@ -63,6 +74,18 @@ static const char *header_value(const char *line, size_t len, const char *name, 
     return space;
 }
 
+/* N of "bytes N-M/SIZE"; 0 if it is none. */
+static uint64_t range_from(const char *value)
+{
+    char digits[24];
+    struct err ignored = {0};
+    uint64_t from = 0;
+    if (strncmp(value, "bytes ", 6) != 0)
+        return 0;
+    (void)snprintf(digits, sizeof digits, "%.*s", (int)(strcspn(value + 6, "-") % 24), value + 6);
+    return parse_u64(digits, 0, INT64_MAX, &from, &ignored) ? 0 : from;
+}
+
 static size_t on_header(char *line, size_t size, size_t count, void *arg)
 {
     struct transfer *t = arg;
@@ -73,6 +96,36 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
         t->retry_s = answer_retry_s(value);
     else if ((value = header_value(line, len, "Content-Type", space)))
         t->is_events = strncasecmp(value, "text/event-stream", 17) == 0;
+    else if ((value = header_value(line, len, "Content-Range", space)))
+        t->from = range_from(value);
+    return len;
+}
+
+int transfer_begin(struct transfer *t)
+{
+    const struct call_taker *taker = t->call->taker;
+    if (!taker || t->is_taken)
+        return 0;
+    t->is_taken = true;
+    return taker->begin(taker->arg, t->from, &t->sink_err);
+}
+
+/* Whether the answer is what was asked for: a refusal is JSON, whoever takes the answer. */
+static bool is_for_taker(struct transfer *t)
+{
+    if (!t->call->taker)
+        return false;
+    (void)curl_easy_getinfo(t->client->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    return t->status >= 200 && t->status <= 299;
+}
+
+static size_t on_read(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct transfer *t = arg;
+    const struct call_source *source = t->call->source;
+    size_t len = 0;
+    if (source->get(source->arg, bytes, size * count, &len, &t->sink_err))
+        return CURL_READFUNC_ABORT;
     return len;
 }
 
@@ -82,6 +135,12 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
     size_t len = size * count;
     if (t->sink && t->is_events) {
         if (sse_feed(&t->events, bytes, len, t->sink, &t->sink_err))
+            return CURL_WRITEFUNC_ERROR;
+        return len;
+    }
+    if (is_for_taker(t)) {
+        const struct call_taker *taker = t->call->taker;
+        if (transfer_begin(t) || taker->put(taker->arg, bytes, len, &t->sink_err))
             return CURL_WRITEFUNC_ERROR;
         return len;
     }
@@ -106,7 +165,7 @@ static void set_timeouts(CURL *easy, const struct transfer *t, const struct call
 {
     long timeout_s = call->timeout_s ? call->timeout_s : CALL_TIMEOUT_S;
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
-    if (t->sink) {
+    if (t->sink || call->source || call->taker) {
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_MAX_S);
     } else {
@@ -114,9 +173,21 @@ static void set_timeouts(CURL *easy, const struct transfer *t, const struct call
     }
 }
 
-static void set_request(CURL *easy, const struct call *call)
+static void set_source(CURL *easy, struct transfer *t, const struct call_source *source)
 {
-    if (call->body) {
+    bool is_known = source->len != CALL_LEN_UNKNOWN;
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, is_known ? (curl_off_t)source->len : -1);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, t);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)PIECE_BYTES);
+}
+
+static void set_request(CURL *easy, struct transfer *t, const struct call *call)
+{
+    if (call->source) {
+        set_source(easy, t, call->source);
+    } else if (call->body) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body->len);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body->bytes);
     } else if (call->method && strcmp(call->method, "POST") == 0) {
@@ -139,13 +210,15 @@ int transfer_prepare(struct transfer *t, CURL *easy, const struct call *call,
     curl_easy_reset(easy); /* open connections stay */
     set_address(easy, &t->client->address);
     set_timeouts(easy, t, call);
-    set_request(easy, call);
+    set_request(easy, t, call);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *ret_headers);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
+    if (call->taker)
+        curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)PIECE_BYTES);
     t->client->curl_text[0] = '\0';
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->client->curl_text);
     return 0;

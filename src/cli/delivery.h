@@ -39,6 +39,14 @@ void delivery_close(struct delivery *d);
 /* Copies or lists the files the run changed below `data_fd`. What fails is told and counted. */
 void delivery_files(struct delivery *d, int data_fd, const struct run *run);
 
+/* With a directory: fetches the files that a run on a server changed, from the workspace it worked
+ * in; `run` is its object. What fails is told and counted. `stop` cancels. Blocks. */
+struct json_t;
+struct remote;
+struct stop;
+void delivery_fetch(struct delivery *d, struct remote *remote, struct stop *stop,
+                    const struct json_t *run);
+
 /* Saves the images among the run's displays and in its result. What fails is told and counted. */
 void delivery_figures(struct delivery *d, const struct run *run);
 

@@ -114,7 +114,7 @@ static int try_jail(struct findings *f, struct spawner *s, struct err *e)
         return -1;
     struct kernel *k;
     int64_t begun_us = clock_us();
-    if (baked_start(s, &limits, workdir_fd(dir), &k, e))
+    if (baked_start(s, &limits, &JAIL_DATA_PLAIN(workdir_fd(dir)), &k, e))
         return -1;
     f->start_us = (uint64_t)(clock_us() - begun_us);
     int failed = ask_one_and_one(f, k, e);

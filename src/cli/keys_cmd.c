@@ -1,14 +1,9 @@
-/* `cicada key` and `cicada principal`: who may use the server. */
-#include <stdio.h>
-#include <string.h>
-
+/* `cicada key`: what lets programs and people use the server. */
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/parse.h"
 #include "base/scope.h"
 #include "cli/cli.h"
-#include "cli/exit.h"
 #include "cli/pick.h"
 #include "cli/remote.h"
 #include "cli/table.h"
@@ -26,7 +21,6 @@ enum {
     OPT_RUNS,
     OPT_CPU,
     OPT_MEMORY,
-    OPT_KIND,
 };
 
 enum { LIST_MAX = 10000, BODY_MAX = 8192 };
@@ -44,15 +38,10 @@ static const struct option create_options[] = {
     {OPT_CPU, 0, "cpu-per-day", "DURATION", "CPU time in a day, such as 600s or 2h"},
     {OPT_MEMORY, 0, "memory", "SIZE", "most memory of a session, in MiB or with a suffix"},
     VERB_COMMON, {0}};
-static const struct option principal_options[] = {
-    {OPT_KIND, 'k', "kind", "KIND", "human or agent (human)"},
-    VERB_COMMON, {0}};
 
 static const struct column key_columns[] = {
     {"NAME", false, true}, {"ID", false, false}, {"SCOPES", false, true}, {"PRINCIPAL", false, false},
     {"CREATED", false, false}, {"USED", false, false}, {"EXPIRES", false, false}};
-static const struct column principal_columns[] = {
-    {"NAME", false, true}, {"ID", false, false}, {"KIND", false, false}, {"CREATED", false, false}};
 /* clang-format on */
 
 static void put_scope(void *arg, const char *scope)
@@ -169,13 +158,6 @@ static void put_list(const json_t *list, struct buf *out)
     }
 }
 
-static void add_moment(struct table *t, const json_t *object, const char *key, const char *none)
-{
-    char ago[AGO_TEXT];
-    const char *moment = pick_text(object, key);
-    table_add(t, moment, *moment ? ago_text(moment, clock_wall_us(), ago) : none);
-}
-
 static void add_key(struct table *t, const json_t *key)
 {
     scoped(buf_done) struct buf scopes = BUF_INIT(1024);
@@ -185,105 +167,37 @@ static void add_key(struct table *t, const json_t *key)
     table_add(t, pick_text(key, "id"), NULL);
     table_add(t, scopes.len ? scopes.bytes : "", NULL);
     table_add(t, *who ? who : pick_text(key, "principal"), NULL);
-    add_moment(t, key, "created_at", "-");
-    add_moment(t, key, "last_used_at", "never");
-    add_moment(t, key, "expires_at", "never");
+    verb_add_moment(t, key, "created_at", "-");
+    verb_add_moment(t, key, "last_used_at", "never");
+    verb_add_moment(t, key, "expires_at", "never");
 }
 
-static void add_principal(struct table *t, const json_t *principal)
-{
-    table_add(t, pick_text(principal, "name"), NULL);
-    table_add(t, pick_text(principal, "id"), NULL);
-    table_add(t, pick_text(principal, "kind"), NULL);
-    add_moment(t, principal, "created_at", "-");
-}
-
-static int list(struct remote *r, const struct verb_input *in, const struct shelf *shelf,
-                struct table *t, void (*add)(struct table *t, const json_t *one), struct err *e)
+static int ls(struct remote *r, const struct verb_input *in, struct err *e)
 {
     scoped(json_decrefp) json_t *all = NULL;
-    if (remote_list(r, shelf->path, "", LIST_MAX, &all, /* ret_has_more= */ NULL, e))
-        return -1;
-    return verb_print_list(in, all, t, add, e);
-}
-
-static int ls_keys(struct remote *r, const struct verb_input *in, struct err *e)
-{
     scoped(table_done) struct table t =
         TABLE(key_columns, sizeof key_columns / sizeof *key_columns);
-    return list(r, in, &shelf_keys, &t, add_key, e);
-}
-
-static int ls_principals(struct remote *r, const struct verb_input *in, struct err *e)
-{
-    scoped(table_done) struct table t =
-        TABLE(principal_columns, sizeof principal_columns / sizeof *principal_columns);
-    return list(r, in, &shelf_principals, &t, add_principal, e);
+    if (remote_list(r, shelf_keys.path, "", LIST_MAX, &all, /* ret_has_more= */ NULL, e))
+        return -1;
+    return verb_print_list(in, all, &t, add_key, e);
 }
 
 static int rm(struct remote *r, const struct verb_input *in, struct err *e)
 {
-    for (size_t i = 0; i < in->operand_count; i++) {
-        char id[ID_SIZE];
-        if (remote_resolve(r, &shelf_keys, in->operands[i], id, e) ||
-            remote_delete(r, &shelf_keys, id, e))
-            return -1;
-        note(&r->notes, "revoked %s", in->operands[i]);
-    }
-    return EXIT_DONE;
+    return verb_rm(r, in, &shelf_keys, "revoked", e);
 }
 
-static int show_key(struct remote *r, const struct verb_input *in, struct err *e)
+static int show(struct remote *r, const struct verb_input *in, struct err *e)
 {
-    scoped(json_decrefp) json_t *key = NULL;
-    char id[ID_SIZE];
-    if (remote_resolve(r, &shelf_keys, in->operands[0], id, e) ||
-        remote_get(r, &shelf_keys, id, &key, e))
-        return -1;
-    return verb_print(in, key);
-}
-
-static int create_principal(struct remote *r, const struct verb_input *in, struct err *e)
-{
-    scoped(buf_done) struct buf body = BUF_INIT(BODY_MAX), text = BUF_INIT(1024);
-    scoped(json_decrefp) json_t *made = NULL;
-    struct json_writer w = JSON_WRITER(&body);
-    jw_object(&w);
-    jw_key(&w, "name");
-    jw_text(&w, in->operands[0]);
-    jw_key(&w, "kind");
-    jw_text(&w, in->values[OPT_KIND] ? in->values[OPT_KIND] : "human");
-    jw_end_object(&w);
-    jw_finish(&w);
-    if (remote_post(r, shelf_principals.path, &body, &made, e))
-        return -1;
-    if (verb_is_json(in))
-        return verb_print(in, made);
-    buf_fmt(&text, "%.64s\n", pick_text(made, "id"));
-    return verb_print_text(&text);
-}
-
-static int show_me(struct remote *r, const struct verb_input *in, struct err *e)
-{
-    scoped(json_decrefp) json_t *me = NULL;
-    if (remote_get(r, &shelf_principals, "me", &me, e))
-        return -1;
-    return verb_print(in, me);
+    return verb_show(r, in, &shelf_keys, e);
 }
 
 /* clang-format off */
 static const struct verb key_verbs[] = {
     {"create", "--name NAME --scopes LIST", 0, 0, create_options, "make one; prints the secret, once", create},
-    {"ls", "", 0, 0, plain_options, "list keys", ls_keys},
-    {"show", "KEY", 1, 1, plain_options, "everything about one but its secret", show_key},
+    {"ls", "", 0, 0, plain_options, "list keys", ls},
+    {"show", "KEY", 1, 1, plain_options, "everything about one but its secret", show},
     {"rm", "KEY...", 1, VERB_OPERANDS_MAX, plain_options, "revoke it: it stops working at once", rm},
-    {0},
-};
-
-static const struct verb principal_verbs[] = {
-    {"create", "NAME", 1, 1, principal_options, "make one; prints its id", create_principal},
-    {"ls", "", 0, 0, plain_options, "list principals", ls_principals},
-    {"me", "", 0, 0, plain_options, "who this key or socket stands for", show_me},
     {0},
 };
 /* clang-format on */
@@ -297,13 +211,6 @@ static const struct verb_command key_command = {
     .examples = "  cicada key create --name bot --scopes run,files:read --expires 30d\n"
                 "  cicada key rm bot\n"};
 
-static const struct verb_command principal_command = {
-    .name = "principal",
-    .about = "Principals are the people and agents that own sessions and keys.",
-    .verbs = principal_verbs,
-    .examples = "  cicada principal create reporting --kind agent\n"
-                "  cicada key create --principal reporting --name nightly --scopes run\n"};
-
 int key_main(int argc, char **argv)
 {
     return verbs_main(&key_command, argc, argv);
@@ -312,14 +219,4 @@ int key_main(int argc, char **argv)
 void key_help(struct buf *out)
 {
     verbs_help(&key_command, out);
-}
-
-int principal_main(int argc, char **argv)
-{
-    return verbs_main(&principal_command, argc, argv);
-}
-
-void principal_help(struct buf *out)
-{
-    verbs_help(&principal_command, out);
 }

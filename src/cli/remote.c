@@ -23,6 +23,7 @@ enum {
 const struct shelf shelf_sessions = {"/api/v1/sessions", "ses_", "session", "sessions ls"};
 const struct shelf shelf_runs = {"/api/v1/runs", "run_", "run", "runs ls"};
 const struct shelf shelf_keys = {"/api/v1/keys", "key_", "key", "key ls"};
+const struct shelf shelf_workspaces = {"/api/v1/workspaces", "ws_", "workspace", "workspaces ls"};
 const struct shelf shelf_principals = {"/api/v1/principals", "prn_", "principal", "principal ls"};
 
 /* Starts a server of the user's own. */
@@ -98,13 +99,14 @@ static int add_page(struct remote *r, const char *path, const char *query, size_
     const json_t *rows = json_object_get(page, "data");
     if (!json_is_array(rows))
         return err_set(e, ERR_PROTOCOL, "the server answered with something else than a list");
-    free(*cursor);
-    *cursor = NULL;
     if (json_array_extend(all, (json_t *)rows))
         return err_set(e, ERR_NO_MEMORY, "read a list");
     const char *next = pick_text(page, "next_cursor");
-    if (pick_is_true(page, "has_more") && *next && json_array_size(rows) > 0)
-        *cursor = strdup(next);
+    bool has_more = pick_is_true(page, "has_more") && *next;
+    if (has_more && *cursor && strcmp(next, *cursor) == 0)
+        return err_set(e, ERR_PROTOCOL, "the list of the server does not end");
+    free(*cursor);
+    *cursor = has_more ? strdup(next) : NULL;
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* remote.h -- a command's way to the server: finding it, starting it, and things by their names.
  *
- * Wherever an id is accepted, so is a name. Ids begin with ses_, run_, cik_ or prn_; every other word
+ * Wherever an id is accepted, so is a name. Ids begin with ses_, run_, key_, prn_ or ws_; every other word
  * is a name and is looked up.
  */
 #ifndef CLI_REMOTE_H
@@ -35,7 +35,8 @@ struct shelf {
     const char *what;   /* "session" */
     const char *ls;     /* the command that lists it */
 };
-extern const struct shelf shelf_sessions, shelf_runs, shelf_keys, shelf_principals;
+extern const struct shelf shelf_sessions, shelf_runs, shelf_keys, shelf_principals,
+    shelf_workspaces;
 
 bool shelf_is_id(const struct shelf *s, const char *word);
 

@@ -26,12 +26,13 @@
 #include "cli/table.h"
 #include "wire/limits.h"
 
-enum { OPT_SESSION = 1, OPT_SHOW, OPT_HELP };
+enum { OPT_SESSION = 1, OPT_WORKSPACE, OPT_SHOW, OPT_HELP };
 
 /* clang-format off */
 static const struct option options[] = {
     {OPT_SESSION, 's', "session", "NAME", "use this session, by name or id; it is made if it is\n"
                                           "missing, and stays when you leave"},
+    {OPT_WORKSPACE, 'w', "workspace", "NAME", "in this workspace, by name or id (your default one)"},
     {OPT_SHOW, 0, "show", NULL, "show figures in the terminal too, where it can"},
     {OPT_HELP, 'h', "help", NULL, "print this help"},
     {0},
@@ -207,11 +208,12 @@ static void converse(struct repl *r)
 
 static int open_session(struct repl *r, const char *name, struct err *e)
 {
-    scoped(buf_done) struct buf body = BUF_INIT(256);
+    scoped(buf_done) struct buf body = BUF_INIT(8192);
     scoped(json_decrefp) json_t *made = NULL;
     if (name)
-        return session_pick(&r->remote, name, r->session_id, e);
-    buf_str(&body, "{}");
+        return session_pick(&r->remote, name, r->workspace, r->session_id, e);
+    session_request(/* name= */ NULL, r->workspace, /* limits= */ NULL, /* limits_given= */ 0,
+                    &body);
     if (remote_post(&r->remote, shelf_sessions.path, &body, &made, e))
         return -1;
     (void)snprintf(r->session_id, sizeof r->session_id, "%s", pick_text(made, "id"));
@@ -251,8 +253,8 @@ static int open_all(struct repl *r, const char *session, bool is_show, struct er
     return line_open(r->signal_fd, has_history ? history : NULL, &completer, &r->line, e);
 }
 
-static int parse(int argc, char **argv, const char **session, bool *is_show, bool *is_help,
-                 struct err *e)
+static int parse(int argc, char **argv, const char **session, const char **workspace, bool *is_show,
+                 bool *is_help, struct err *e)
 {
     struct args args = ARGS(argc, argv, options);
     struct arg arg;
@@ -263,6 +265,8 @@ static int parse(int argc, char **argv, const char **session, bool *is_show, boo
                            arg.value);
         if (arg.id == OPT_SESSION)
             *session = arg.value;
+        if (arg.id == OPT_WORKSPACE)
+            *workspace = arg.value;
         *is_show |= arg.id == OPT_SHOW;
         *is_help |= arg.id == OPT_HELP;
     }
@@ -280,7 +284,7 @@ int repl_main(int argc, char **argv)
         .code = BUF_INIT(CODE_MAX),
         .stage = {.delivery = {.dir_fd = -1, .figure_fd = -1}},
     };
-    if (parse(argc, argv, &session, &is_show, &is_help, &e))
+    if (parse(argc, argv, &session, &r.workspace, &is_show, &is_help, &e))
         return usage_error("repl", e.text);
     if (is_help)
         return print_help(repl_help);

@@ -22,6 +22,7 @@ struct repl {
     struct follow *follow; /* the run that goes on; NULL: none */
     unsigned interrupts;   /* Ctrl-C during this run */
     char interrupt_path[CALL_PATH_MAX];
+    const char *workspace; /* in which it should be; NULL: any */
     char session_id[ID_SIZE];
     bool owns_session; /* nobody has named it: it goes when we go */
     bool is_leaving;

@@ -126,10 +126,10 @@ static int cancelled(struct job *j)
 static int start_kernel(struct job *j, struct err *e)
 {
     const struct limits *limits = &j->options.limits;
-    int data_fd = workdir_fd(j->dir);
+    const struct jail_data data = JAIL_DATA_PLAIN(workdir_fd(j->dir));
     if (j->options.is_cold)
-        return kernel_start(j->spawner, limits, data_fd, &ORIGIN_COLD, &j->kernel, e);
-    return baked_start(j->spawner, limits, data_fd, &j->kernel, e);
+        return kernel_start(j->spawner, limits, &data, &ORIGIN_COLD, &j->kernel, e);
+    return baked_start(j->spawner, limits, &data, &j->kernel, e);
 }
 
 /* The session, up to a kernel that waits for code. Returns an exit code, EXIT_DONE to go on. */
@@ -256,8 +256,12 @@ static int goes_to_server(const struct run_options *o, bool *ret, struct err *e)
         return 0;
     if (address_find(&address, e))
         return -1;
+    if (address.kind == ADDRESS_NONE && o->workspace)
+        return err_set(e, ERR_INVALID,
+                       "-w needs a server, which keeps the workspaces, and there is none; "
+                       "`cicada serve` starts one, or write --server");
     if (address.kind != ADDRESS_NONE)
-        *ret = address.is_named || run_remote_can(o);
+        *ret = address.is_named || o->workspace || run_remote_can(o);
     return 0;
 }
 

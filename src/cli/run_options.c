@@ -4,11 +4,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/parse.h"
-#include "base/scope.h"
 #include "session/zone.h"
 
 enum option_id {
@@ -29,6 +27,7 @@ enum option_id {
     OPT_SHOW,
     OPT_COLD,
     OPT_SESSION,
+    OPT_WORKSPACE,
     OPT_SERVER,
     OPT_DIRECT,
     OPT_HELP,
@@ -61,6 +60,8 @@ const struct option run_option_table[] = {
     {OPT_COLD, 0, "cold", NULL, "start Python from nothing, even if there is an image (cicada bake)"},
     {OPT_SESSION, 's', "session", "NAME", "run in this session of the server, by name or id; it is\n"
                                           "made if it is missing, and keeps its variables"},
+    {OPT_WORKSPACE, 'w', "workspace", "NAME", "in this workspace of the server, by name or id (your\n"
+                                              "default one)"},
     {OPT_SERVER, 0, "server", NULL, "run on the server; start one if there is none"},
     {OPT_DIRECT, 0, "direct", NULL, "run here, even if there is a server"},
     {OPT_HELP, 'h', "help", NULL, "print this help"},
@@ -87,62 +88,6 @@ static int add_operand(struct run_options *o, const char *word, struct err *e)
                 "sys.argv with -c before FILE",
                 word);
     return add_piece(o, strcmp(word, "-") == 0 ? PIECE_STDIN : PIECE_FILE, word, e);
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Removes slashes at the end, but not the only one. */
-static void trim_slashes(char *path)
-{
-    for (size_t len = strlen(path); len > 1 && path[len - 1] == '/'; len--)
-        path[len - 1] = '\0';
-}
-
-/* Takes FILE[=NAME] apart. A file whose name contains '=' is meant as a whole if it exists. */
-static int split_guest(const char *word, char **ret_path, char **ret_name, struct err *e)
-{
-    static const char jail_dir[] = "/mnt/data/";
-    const char *equals = access(word, F_OK) == 0 ? NULL : strrchr(word, '=');
-    scoped(freep) char *path = equals ? strndup(word, (size_t)(equals - word)) : strdup(word);
-    if (!path)
-        return err_set(e, ERR_NO_MEMORY, "-f %s", word);
-    trim_slashes(path);
-    const char *name = equals ? equals + 1 : last_part(path);
-    if (strncmp(name, jail_dir, strlen(jail_dir)) == 0)
-        name += strlen(jail_dir);
-    if (!equals && (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
-        return err_set(e, ERR_INVALID, "-f %s: what should it be called? Write -f %s=NAME", word,
-                       word);
-    char *kept = strdup(name);
-    if (!kept)
-        return err_set(e, ERR_NO_MEMORY, "-f %s", word);
-    *ret_path = take(path);
-    *ret_name = kept;
-    return 0;
-}
-
-static int add_guest(struct run_options *o, const char *word, struct err *e)
-{
-    struct guest guest;
-    if (o->guest_count == GUESTS_MAX)
-        return err_set(e, ERR_INVALID, "more than %d files with -f; bring their directory",
-                       GUESTS_MAX);
-    if (split_guest(word, &guest.path, &guest.name, e))
-        return -1;
-    struct guest *grown = realloc(o->guests, (o->guest_count + 1) * sizeof *grown);
-    if (grown)
-        o->guests = grown;
-    if (!grown) {
-        free(guest.path);
-        free(guest.name);
-        return err_set(e, ERR_NO_MEMORY, "-f %s", word);
-    }
-    o->guests[o->guest_count++] = guest;
-    return 0;
 }
 
 static int add_env(struct run_options *o, const char *word, struct err *e)
@@ -227,7 +172,7 @@ static int apply(struct run_options *o, const struct arg *arg, struct err *e)
     switch (arg->id) {
     case 0: return add_operand(o, arg->value, e);
     case OPT_CODE: return add_piece(o, PIECE_TEXT, arg->value, e);
-    case OPT_FILE: return add_guest(o, arg->value, e);
+    case OPT_FILE: return run_options_add_guest(o, arg->value, e);
     case OPT_OUT: o->out_dir = arg->value; return 0;
     case OPT_STDIN: o->stdin_word = arg->value; return 0;
     case OPT_ENV: return add_env(o, arg->value, e);
@@ -239,6 +184,7 @@ static int apply(struct run_options *o, const struct arg *arg, struct err *e)
     case OPT_SHOW: o->is_show = true; return 0;
     case OPT_COLD: o->is_cold = true; return 0;
     case OPT_SESSION: o->session = arg->value; return 0;
+    case OPT_WORKSPACE: o->workspace = arg->value; return 0;
     case OPT_SERVER: o->is_server = true; return 0;
     case OPT_DIRECT: o->is_direct = true; return 0;
     case OPT_HELP: o->is_help = true; return 0;
@@ -273,8 +219,13 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
     if (ret->is_direct && (ret->is_server || ret->session))
         return err_set(e, ERR_INVALID, "--direct and --%s exclude each other; leave out one",
                        ret->session ? "session" : "server");
+    if (ret->is_direct && ret->workspace)
+        return err_set(e, ERR_INVALID,
+                       "--direct and --workspace exclude each other; leave out one");
     if (ret->session && !*ret->session)
         return err_set(e, ERR_INVALID, "--session needs a name");
+    if (ret->workspace && !*ret->workspace)
+        return err_set(e, ERR_INVALID, "--workspace needs a name");
 
     /* One file may be as large as the disk allows, and all that is kept must be read. */
     struct limits *l = &ret->limits;

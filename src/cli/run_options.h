@@ -63,6 +63,7 @@ struct run_options {
     bool is_cold;              /* no image is used */
     bool is_direct, is_server; /* run here, or by a server, whatever there is */
     const char *session;       /* in which session of the server; NULL: in one of its own */
+    const char *workspace;     /* in which workspace of the server; NULL: in the default one */
     unsigned limits_given;     /* which limits were asked for: LIMIT_GIVEN_... */
 };
 
@@ -71,6 +72,9 @@ extern const struct option run_option_table[];
 /* Call run_options_done in any case. */
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct err *e);
 void run_options_done(struct run_options *o);
+
+/* One more file to bring, as -f spells it: FILE[=NAME]. */
+int run_options_add_guest(struct run_options *o, const char *word, struct err *e);
 
 /* Reads what has to be read. `has_terminal`: standard input is a person, who is not waited for
  * unless "-" says so. Blocks on files and standard input. */

@@ -183,7 +183,7 @@ static int displays_read(const json_t *list, struct run *run, struct err *e)
     return 0;
 }
 
-static enum file_change change_of(const char *name)
+static enum capture_change change_of(const char *name)
 {
     if (strcmp(name, "deleted") == 0)
         return FILE_DELETED;

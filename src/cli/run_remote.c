@@ -34,16 +34,12 @@ struct errand {
 
 bool run_remote_can(const struct run_options *o)
 {
-    return !o->out_dir && !o->is_cold && (o->guest_count == 0 || o->piece_count == 1);
+    return !o->is_cold && (o->guest_count == 0 || o->piece_count == 1);
 }
 
 /* What cannot be done through a server, said before anything is asked of it. */
 static int check(const struct run_options *o, struct err *e)
 {
-    if (o->out_dir)
-        return err_set(e, ERR_INVALID,
-                       "-o cannot be combined with a server, which does not hand out "
-                       "files yet; run it here with --direct");
     if (o->is_cold)
         return err_set(e, ERR_INVALID,
                        "--cold is decided by the server; run it here with --direct");
@@ -102,10 +98,10 @@ static int open_session(struct errand *t, struct err *e)
     scoped(buf_done) struct buf body = BUF_INIT(4096);
     scoped(json_decrefp) json_t *made = NULL;
     if (o->session)
-        return session_pick(&t->remote, o->session, t->session_id, e);
+        return session_pick(&t->remote, o->session, o->workspace, t->session_id, e);
     if (o->piece_count == 1)
         return 0;
-    session_request(/* name= */ NULL, &o->limits, o->limits_given, &body);
+    session_request(/* name= */ NULL, o->workspace, &o->limits, o->limits_given, &body);
     if (remote_post(&t->remote, shelf_sessions.path, &body, &made, e))
         return -1;
     (void)snprintf(t->session_id, sizeof t->session_id, "%s", pick_text(made, "id"));
@@ -142,8 +138,12 @@ static int run_piece(struct errand *t, const struct piece *p, struct err *e)
     client_watch(t->remote.client, &watch);
     int failed = follow_new(&f, path, &body, e);
     t->follow = NULL;
+    /* What was made is fetched after a cancelled run too; another Ctrl-C then ends the program. */
+    client_watch(t->remote.client,
+                 &(struct watch){stop_is_asked(t->stop) ? -1 : stop_fd(t->stop), on_stop, t});
+    int code = failed ? failure(t, e) : stage_end(&t->stage, &f);
     client_watch(t->remote.client, &(struct watch){.fd = -1});
-    return failed ? failure(t, e) : stage_end(&t->stage, &f);
+    return code;
 }
 
 static int run_all(struct errand *t, struct err *e)
@@ -156,6 +156,8 @@ static int run_all(struct errand *t, struct err *e)
         return failure(t, e);
     stage_init(&t->stage, &t->remote, t->stop, images, o->is_json);
     t->stage.keeps_files = o->session != NULL;
+    if (o->out_dir && stage_out(&t->stage, o->out_dir, e))
+        return failure(t, e);
     if (o->limits_given & LIMIT_GIVEN_OUTPUT)
         t->stage.show.live_max = (o->limits.output_bytes + 1) / 2;
     client_watch(t->remote.client, &(struct watch){stop_fd(t->stop), on_stop, t});

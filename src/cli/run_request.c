@@ -92,15 +92,21 @@ static void put_limits(struct json_writer *w, const struct limits *l, unsigned g
     jw_end_object(w);
 }
 
-void session_request(const char *name, const struct limits *limits, unsigned limits_given,
-                     struct buf *out)
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    jw_key(w, key);
+    jw_text(w, text);
+}
+
+void session_request(const char *name, const char *workspace, const struct limits *limits,
+                     unsigned limits_given, struct buf *out)
 {
     struct json_writer w = JSON_WRITER(out);
     jw_object(&w);
-    if (name) {
-        jw_key(&w, "name");
-        jw_text(&w, name);
-    }
+    put_text(&w, "name", name);
+    put_text(&w, "workspace", workspace);
     put_limits(&w, limits, limits_given);
     jw_end_object(&w);
     jw_finish(&w);
@@ -218,6 +224,7 @@ int run_request_alone(const struct run_options *o, const struct piece *piece, st
     struct json_writer w = JSON_WRITER(out);
     jw_object(&w);
     put_code(&w, o, piece);
+    put_text(&w, "workspace", o->workspace);
     put_limits(&w, &o->limits, o->limits_given & ~(unsigned)LIMIT_GIVEN_WALL);
     if (o->guest_count > 0 && put_files(&w, o, notes, e))
         return -1;

@@ -26,8 +26,8 @@ int run_request(const struct run_options *o, const struct piece *piece, struct b
 int run_request_alone(const struct run_options *o, const struct piece *piece, struct notes *notes,
                       struct buf *out, struct err *e);
 
-/* A session with the limits that were asked for. `name` may be NULL. */
-void session_request(const char *name, const struct limits *limits, unsigned limits_given,
-                     struct buf *out);
+/* A session with the limits that were asked for. `name` and `workspace` may be NULL. */
+void session_request(const char *name, const char *workspace, const struct limits *limits,
+                     unsigned limits_given, struct buf *out);
 
 #endif

@@ -64,9 +64,11 @@ static void a_session_gets_its_limits(void **state)
     const struct limits limits = LIMITS_DEFAULT;
     scoped(buf_done) struct buf out = BUF_INIT(1000), bare = BUF_INIT(1000);
     (void)state;
-    session_request("work", &limits, LIMIT_GIVEN_WALL | LIMIT_GIVEN_PIDS, &out);
-    assert_string_equal(out.bytes, "{\"name\":\"work\",\"limits\":{\"wall_s\":60,\"pids\":128}}");
-    session_request(/* name= */ NULL, &limits, 0, &bare);
+    session_request("work", "reports", &limits, LIMIT_GIVEN_WALL | LIMIT_GIVEN_PIDS, &out);
+    assert_string_equal(
+        out.bytes,
+        "{\"name\":\"work\",\"workspace\":\"reports\",\"limits\":{\"wall_s\":60,\"pids\":128}}");
+    session_request(/* name= */ NULL, /* workspace= */ NULL, &limits, 0, &bare);
     assert_string_equal(bare.bytes, "{}");
 }
 

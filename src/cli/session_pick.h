@@ -8,7 +8,9 @@ struct err;
 struct remote;
 
 /* The id of the session of that name or id. One that is missing is made, with a note, which also says
- * if another has nearly the same name. An id that is missing is an error. Blocks. */
-int session_pick(struct remote *r, const char *word, char ret[ID_SIZE], struct err *e);
+ * if another has nearly the same name. An id that is missing is an error. `workspace` is
+ * where it should work, NULL: anywhere; one that works elsewhere is ERR_CONFLICT. Blocks. */
+int session_pick(struct remote *r, const char *word, const char *workspace, char ret[ID_SIZE],
+                 struct err *e);
 
 #endif

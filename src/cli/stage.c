@@ -36,6 +36,12 @@ void stage_init(struct stage *s, struct remote *remote, struct stop *stop, enum 
     (void)delivery_open(&s->delivery, /* dir= */ NULL, is_json, &remote->notes, &ignored);
 }
 
+int stage_out(struct stage *s, const char *dir, struct err *e)
+{
+    delivery_close(&s->delivery);
+    return delivery_open(&s->delivery, dir, s->is_json, &s->remote->notes, e);
+}
+
 void stage_done(struct stage *s)
 {
     delivery_close(&s->delivery);
@@ -51,14 +57,22 @@ int stage_print(struct stop *stop, const struct json_t *value)
     return failed ? failed : outlet_write(STDOUT_FILENO, stop, "\n", 1);
 }
 
-static void list_files(struct stage *s, const struct capture *c)
+/* Whether the server keeps what the run left: then each file has an address. */
+static bool is_kept(const json_t *object)
+{
+    return *pick_text(json_array_get(json_object_get(object, "files"), 0), "url");
+}
+
+static void list_files(struct stage *s, const json_t *object, const struct capture *c)
 {
     struct notes *notes = &s->remote->notes;
     char size[SIZE_TEXT];
     if (c->count == 0)
         return;
     note(notes, "%zu file%s changed in /mnt/data%s", c->count, c->count == 1 ? "" : "s",
-         s->keeps_files ? ":" : " and gone with the session; --direct -o DIR keeps files:");
+         is_kept(object)  ? " and kept in the workspace:"
+         : s->keeps_files ? ":"
+                          : " and gone with the session; --direct -o DIR keeps files:");
     for (size_t i = 0; i < c->count && i < LISTED_MAX; i++) {
         const struct captured_file *f = &c->files[i];
         note(notes, "  %s (%s, %s)", f->path, file_change_name(f->change),
@@ -139,10 +153,13 @@ static int conclude(struct stage *s, const json_t *object, const struct run *run
     bool is_unheard = code == EXIT_NO_READER;
     s->delivery.is_quiet = s->is_json || is_unheard;
     delivery_figures(&s->delivery, run);
+    if (s->delivery.dir)
+        delivery_fetch(&s->delivery, s->remote, s->stop, object);
     if (s->show.images == IMAGE_SIXEL && !is_unheard)
         show_sixels(s, run);
     if (!s->is_json && !is_unheard) {
-        list_files(s, &run->files);
+        if (!s->delivery.dir)
+            list_files(s, object, &run->files);
         list_missed(s, object);
         list_lost(s, object);
         run_tell_end(notes, run);

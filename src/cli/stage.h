@@ -26,7 +26,10 @@ struct stage {
     bool keeps_files;  /* the session goes on, and the files in it */
 };
 
-/* Cannot fail without a directory. Call stage_done. */
+/* Files of runs are fetched to `dir`, and figures saved there, from now on. */
+int stage_out(struct stage *s, const char *dir, struct err *e);
+
+/* Call stage_done. */
 void stage_init(struct stage *s, struct remote *remote, struct stop *stop, enum image_way images,
                 bool is_json);
 void stage_done(struct stage *s);

@@ -82,6 +82,18 @@ struct config {
         uint32_t waiting_max;
     } runs;
     struct {
+        uint32_t quota_gb, files_max; /* 0: none */
+        uint32_t file_max_gb;
+        uint32_t trash_days;               /* 0: forever */
+        uint32_t keep_versions, keep_days; /* both 0: every version */
+        struct config_list ignore;         /* names of what runs make and nobody wants back */
+    } workspaces;
+    struct {
+        uint32_t reserve_mb;
+        uint32_t scrub_mb_s;    /* 0: not */
+        char *backup_dir;    /* "": none */
+    } store;
+    struct {
         uint64_t body_bytes;
     } limits;
 

@@ -107,6 +107,13 @@ static int check_host(const char *text, struct err *e)
         "'%.60s' is not a host name such as cicada.example.org, without a port; * is any", text);
 }
 
+static int check_pattern(const char *text, struct err *e)
+{
+    if (!*text || strchr(text, '/'))
+        return err_set(e, ERR_INVALID, "'%.60s' is not a name, such as __pycache__ or *.pyc", text);
+    return 0;
+}
+
 static int check_origin(const char *text, struct err *e)
 {
     if (strcmp(text, "*") == 0)
@@ -167,7 +174,8 @@ static const char *const levels[] = {[LOG_DEBUG] = "debug",
 #define U32(s, n) KEY(s, n), .at = FIELD(uint32_t, s.n)
 #define TEXT(s, n) KEY(s, n), .kind = KEY_TEXT, .at = FIELD(char *, s.n)
 #define LIST(s, n) KEY(s, n), .kind = KEY_LIST, .at = FIELD(struct config_list, s.n)
-enum { DAYS_MAX = 36500, MB_MAX = 1 << 20 }; /* a hundred years, a tebibyte */
+enum { DAYS_MAX = 36500, MB_MAX = 1 << 20, GB_MAX = 1 << 20 }; /* a hundred years, a tebibyte, a
+                                                                  pebibyte */
 
 /* clang-format off */
 const struct config_key config_keys[] = {
@@ -278,6 +286,37 @@ const struct config_key config_keys[] = {
      .doc = "Runs that wait for that. More are answered 503."},
     {U32(runs, background_max), .preset = "100", .min = 0, .max = 10000,
      .doc = "Runs in the background, going on or waiting, of the whole server."},
+
+    {U32(workspaces, quota_gb), .preset = "0", .min = 0, .max = GB_MAX,
+     .doc = "GiB that all kept versions of a workspace may have together, unless it has a quota of "
+            "its own. 0: no limit."},
+    {U32(workspaces, files_max), .preset = "1000000", .min = 0, .max = 100000000,
+     .doc = "Files of a workspace, unless it has a quota of its own. 0: no limit."},
+    {U32(workspaces, file_max_gb), .preset = "64", .min = 1, .max = 1024,
+     .doc = "GiB of the largest file."},
+    {U32(workspaces, trash_days), .preset = "30", .min = 0, .max = DAYS_MAX,
+     .doc = "Days until what was deleted is removed for good. 0: never."},
+    {U32(workspaces, keep_versions), .preset = "0", .min = 0, .max = 1000000,
+     .doc = "Earlier versions of a file are removed when so many newer ones are there and "
+            "keep_days have passed. 0: their number does not count. With both 0 every version is "
+            "kept, and pinned ones always."},
+    {U32(workspaces, keep_days), .preset = "0", .min = 0, .max = DAYS_MAX,
+     .doc = "Earlier versions are not removed before so many days. 0: their age does not count."},
+    {LIST(workspaces, ignore),
+     .preset = "__pycache__, .ipynb_checkpoints, .cache, .pytest_cache, .mypy_cache, *.pyc",
+     .check = check_pattern, .max = CONFIG_ITEMS_MAX,
+     .doc = "Names of files and directories in /mnt/data of which no versions are kept; * is any "
+            "text, ? one character."},
+
+    {U32(store, reserve_mb), .kind = KEY_MB, .preset = "512", .min = 0, .max = MB_MAX,
+     .doc = "Free space below which no file is taken any more, so that the server can go on "
+            "answering."},
+    {U32(store, scrub_mb_s), .kind = KEY_MB, .preset = "4", .min = 0, .max = 4096,
+     .doc = "How much of the packs is read again every second, to notice a disk that forgets. 0: "
+            "nothing."},
+    {TEXT(store, backup_dir), .preset = "", .check = check_path, .max = PATH_MAX - 1,
+     .doc = "Directory for `cicada store backup`, on another disk; the service user has to be able "
+            "to write to it."},
 
     {KEY(limits, body_bytes), .kind = KEY_BYTES, .at = FIELD(uint64_t, limits.body_bytes),
      .preset = "32M", .min = 64 << 10, .max = 32 << 20,

@@ -238,7 +238,12 @@ static int open_service(struct server *s, struct err *e)
         .people = s->people,
         .rates = s->rates,
         .log = &s->log,
+        .files = s->files,
         .live_fd = s->data.live_fd,
+        .checkouts_fd = s->checkouts_fd,
+        .has_overlay = spawner_hello(s->spawner)->failure[MECH_OVERLAY] == 0,
+        .ignore = {(const char *const *)c->workspaces.ignore.items, c->workspaces.ignore.count},
+        .file_max = (uint64_t)c->workspaces.file_max_gb << 30,
         .tier = tier_name_of(s),
         .limits = config_limits(c),
         .limits_max = config_limits_max(c),
@@ -273,11 +278,14 @@ static int open_api(struct server *s, struct err *e)
         .service = s->service,
         .people = s->people,
         .rates = s->rates,
+        .files = s->files,
         .log = &s->log,
         .metrics = s->metrics,
         .hosts = {(const char *const *)c->server.hosts.items, c->server.hosts.count},
         .origins = {(const char *const *)c->server.origins.items, c->server.origins.count},
         .body_max = c->limits.body_bytes,
+        .sign_key = s->sign_key,
+        .spool_fd = s->data.tmp_fd,
         .local_uid = s->started_by,
         .is_ready = is_ready,
         .refresh = figures_refresh,
@@ -327,9 +335,9 @@ static int prepare(struct server *s, struct err *e)
 
 static int build(struct server *s, struct err *e)
 {
-    if (metrics_new(&s->metrics, e) || open_people(s, e) || open_images(s, e) ||
-        open_sessions(s, e) || open_service(s, e) || open_api(s, e) || oven_start(s, e) ||
-        watch_start(s, e))
+    if (metrics_new(&s->metrics, e) || open_people(s, e) || keeping_open(s, e) ||
+        open_images(s, e) || open_sessions(s, e) || open_service(s, e) || open_api(s, e) ||
+        oven_start(s, e) || watch_start(s, e))
         return -1;
     s->is_ready = true;
     announce(s);
@@ -348,6 +356,7 @@ static void tear_down(struct server *s)
     pool_close(s->pool);
     current_free(s->current);
     images_close(s->images);
+    keeping_close(s);
     rates_free(s->rates);
     people_close(s->people);
     store_close(s->store);
@@ -372,7 +381,7 @@ int serve(const struct serve_options *options, struct err *e)
     s->o = options;
     s->config = options->config;
     s->started_by = geteuid();
-    s->signal_fd = s->stop_fd = -1;
+    s->signal_fd = s->stop_fd = s->packs_fd = s->uploads_fd = s->checkouts_fd = -1;
     s->data = DATA_NONE;
     s->notify = NOTIFY_NONE;
     (void)pthread_mutex_init(&s->lock, NULL); /* none of these can fail in glibc */

@@ -14,6 +14,7 @@
 #include "daemon/drop.h"
 #include "daemon/notify.h"
 #include "daemon/serve.h"
+#include "workspace/sign.h"
 
 struct figures; /* figures.c: the metrics that are kept elsewhere */
 
@@ -37,6 +38,10 @@ struct server {
     struct store *store;
     struct people *people;
     struct rates *rates;
+    int packs_fd, uploads_fd, checkouts_fd;
+    struct files *files;
+    struct upkeep *upkeep;
+    uint8_t sign_key[SIGN_KEY_LEN];
     struct images *images; /* NULL: none */
     struct current *current;
     struct pool *pool; /* NULL: none */
@@ -64,6 +69,10 @@ void watch_end(struct server *s);
 /* oven.c: bakes the image if there is no current one, notices upgrades, removes old images. */
 int oven_start(struct server *s, struct err *e);
 void oven_end(struct server *s);
+
+/* keeping.c: files, the store's upkeep; after the store and people. */
+int keeping_open(struct server *s, struct err *e);
+void keeping_close(struct server *s);
 
 /* figures.c */
 int figures_new(struct server *s, struct figures **ret, struct err *e);

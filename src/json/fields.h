@@ -132,7 +132,7 @@ int fields_read(const struct json_field *table, const struct json_t *object, voi
 void fields_preset(const struct json_field *table, void *ret);
 
 /* The same tables for parameters of a query: sets the one called `name` from text, in a struct that
- * went through fields_preset. Booleans are true, false, 1 or 0; FLAGS and TEXTS are separated by
+ * went through fields_preset. Booleans are true, false, 1 or 0, and "" is true; FLAGS and TEXTS are separated by
  * commas; PAIRS, OBJECT, OBJECTS and JSON cannot be had. On failure fields_done is still due. */
 int fields_from_text(const struct json_field *table, const char *name, const char *value,
                      void *into, struct err *e);

@@ -289,6 +289,8 @@ static void a_query_is_read_by_the_same_table(void **state)
     assert_int_equal(fields_from_pairs(query_fields, pairs + 1, 1, &in, &e), 0);
     assert_int_equal(in.limit, 20);
     assert_int_equal(in.language, -1);
+    assert_int_equal(fields_from_text(query_fields, "brief", "", &in, &e), 0); /* ?brief */
+    assert_true(in.brief);
 }
 
 static void refused_text(const char *name, const char *value, const char *expected)

@@ -16,6 +16,10 @@ static int text_bool(const char *value, bool *ret, const struct place *p, struct
             *ret = i % 2;
             return 0;
         }
+    if (!*value) { /* ?stat */
+        *ret = true;
+        return 0;
+    }
     return place_bad(p, e, "'%.40s' is neither true nor false", value);
 }
 

@@ -14,9 +14,14 @@
 
 static const char deleted_mark[] = " (deleted)";
 
+static bool counts_on(const struct held *h, dev_t device)
+{
+    return device == h->device || device == h->also;
+}
+
 void held_init(struct held *h, dev_t device)
 {
-    *h = (struct held){.device = device, .maps = -1};
+    *h = (struct held){.device = device, .also = device, .maps = -1};
     dir_init(&h->tasks, -1);
     dir_init(&h->fds, -1);
 }
@@ -112,7 +117,7 @@ static enum held_result next_task(struct held *h)
 
 static bool is_ours(const struct held *h, const struct stat *st)
 {
-    return S_ISREG(st->st_mode) && st->st_dev == h->device;
+    return S_ISREG(st->st_mode) && counts_on(h, st->st_dev);
 }
 
 static struct held_file file_of(const struct stat *st)
@@ -172,7 +177,7 @@ static bool is_deleted_mapping(const struct held *h, struct held_file *ret, char
                &minor_number, &inode) != 6)
         return false;
     snprintf(range, 48, "%lx-%lx", from, to);
-    bool is_here = makedev(major_number, minor_number) == h->device && inode != 0;
+    bool is_here = counts_on(h, makedev(major_number, minor_number)) && inode != 0;
     *ret = (struct held_file){
         .inode = is_here ? inode : 0, .bytes = to - from + offset, .is_deleted = true};
     return true;

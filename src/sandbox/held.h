@@ -31,6 +31,7 @@ enum held_stage { HELD_PROCESSES, HELD_TASKS, HELD_FDS, HELD_MAPS };
 /* Fields are the business of held.c. Zero is a valid, finished scan. */
 struct held {
     dev_t device; /* of the file system that counts */
+    dev_t also;   /* another one, or the same */
     enum held_stage stage;
     struct procs procs;
     pid_t pid, tid;

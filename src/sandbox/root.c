@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -18,6 +20,7 @@
 #include "base/err.h"
 #include "base/fdio.h"
 #include "base/scope.h"
+#include "sandbox/root_int.h"
 
 /* Where the template is put together: any directory that exists everywhere. It is covered only in
  * our own mount namespace. */
@@ -304,62 +307,91 @@ static int clone_mount(int data_fd, const char *path, struct err *e)
     return mount_fd;
 }
 
-/* A mount of the directory that is nowhere yet; negative on failure. */
-static int clone_from_host(const struct root *r, int dir_fd, struct err *e)
+/* The paths by which clone_mount may have to find them. */
+static char *name_all(const int *dir_fds, size_t count, struct err *e)
 {
-    char link[32], path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", dir_fd);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    if (n < 0)
-        return err_sys(e, errno, "name a directory");
-    path[n] = '\0';
+    char *paths = calloc(count, PATH_MAX);
+    if (!paths)
+        err_set(e, ERR_NO_MEMORY, "name directories");
+    for (size_t i = 0; paths && i < count; i++) {
+        char link[32];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", dir_fds[i]);
+        if (readlink(link, paths + i * PATH_MAX, PATH_MAX - 1) < 0) {
+            err_sys(e, errno, "name a directory");
+            free(take(paths));
+        }
+    }
+    return paths;
+}
 
+int root_clone(const struct root *r, const int *dir_fds, size_t count, int *ret_fds, struct err *e)
+{
+    scoped(freep) char *paths = name_all(dir_fds, count, e);
+    size_t done = 0;
+    if (!paths)
+        return -1;
     if (setns(r->host_ns, CLONE_NEWNS))
         return err_sys(e, errno, "enter the host's mount namespace");
-    int fd = clone_mount(dir_fd, path, e);
+    while (done < count &&
+           (ret_fds[done] = clone_mount(dir_fds[done], paths + done * PATH_MAX, e)) >= 0)
+        done++;
     /* Without the template around us nothing below would be safe: there is no going on. */
     if (setns(r->template_ns, CLONE_NEWNS) || chdir("/"))
         _exit(111);
-    return fd;
+    if (done == count)
+        return 0;
+    while (done > 0)
+        (void)close(ret_fds[--done]);
+    return -1;
+}
+
+int root_restrict(int mount_fd, uint64_t attributes, int idmap_fd, const char *what, struct err *e)
+{
+    if (set_attr(mount_fd, attributes, idmap_fd, 0) == 0)
+        return 0;
+    if (idmap_fd >= 0 && (errno == EINVAL || errno == EOPNOTSUPP))
+        return err_set(e, ERR_UNAVAILABLE, "this file system cannot map ids");
+    return err_sys(e, errno, "restrict the mount of %s", what);
+}
+
+static int clone_restricted(const struct root *r, int dir_fd, uint64_t attributes, int idmap_fd,
+                            const char *what, int *ret, struct err *e)
+{
+    scoped(fd_closep) int fd = -1;
+    if (root_clone(r, &dir_fd, 1, &fd, e) || root_restrict(fd, attributes, idmap_fd, what, e))
+        return -1;
+    *ret = take_fd(&fd);
+    return 0;
 }
 
 int root_data(const struct root *r, int data_fd, int idmap_fd, int *ret, struct err *e)
 {
-    scoped(fd_closep) int fd = clone_from_host(r, data_fd, e);
-    if (fd < 0)
-        return -1;
-    if (set_attr(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, idmap_fd, 0)) {
-        if (idmap_fd >= 0 && (errno == EINVAL || errno == EOPNOTSUPP))
-            return err_set(e, ERR_UNAVAILABLE, "this file system cannot map ids");
-        return err_sys(e, errno, "restrict the data directory's mount");
-    }
-    *ret = take_fd(&fd);
-    return 0;
+    return clone_restricted(r, data_fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, idmap_fd,
+                            "the data directory", ret, e);
 }
 
 int root_libraries(const struct root *r, int dir_fd, int *ret, struct err *e)
 {
-    scoped(fd_closep) int fd = clone_from_host(r, dir_fd, e);
-    if (fd < 0)
-        return -1;
-    if (set_attr(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, -1, 0))
-        return err_sys(e, errno, "restrict the libraries' mount");
-    *ret = take_fd(&fd);
-    return 0;
+    return clone_restricted(r, dir_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+                            /* idmap_fd= */ -1, "the libraries", ret, e);
 }
 
-static int write_map(pid_t pid, const char *file, unsigned inside, unsigned outside, struct err *e)
+/* The second line is root's, should it be there: overlayfs makes its own files as who mounted it. */
+static int write_map(pid_t pid, const char *file, unsigned inside, unsigned outside, bool has_root,
+                     struct err *e)
 {
     char path[64], line[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
     int len = snprintf(line, sizeof line, "%u %u 1\n", inside, outside);
+    if (has_root)
+        len += snprintf(line + len, sizeof line - (size_t)len, "%u 0 1\n", inside + 1);
     scoped(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, line, (size_t)len) != len)
         return err_sys(e, errno, "write %s", file);
     return 0;
 }
 
-int root_idmap(uid_t disk_uid, gid_t disk_gid, uid_t host_uid, gid_t host_gid, int *ret,
+int root_idmap(const struct root_ids *disk, const struct root_ids *host, bool has_root, int *ret,
                struct err *e)
 {
     /* A namespace exists only with a process or a descriptor in it: a child lends itself until the
@@ -373,8 +405,8 @@ int root_idmap(uid_t disk_uid, gid_t disk_gid, uid_t host_uid, gid_t host_gid, i
             (void)pause();
     }
 
-    int failed = write_map(pid, "uid_map", disk_uid, host_uid, e) ||
-                 write_map(pid, "gid_map", disk_gid, host_gid, e);
+    int failed = write_map(pid, "uid_map", disk->uid, host->uid, has_root, e) ||
+                 write_map(pid, "gid_map", disk->gid, host->gid, has_root, e);
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
     int fd = failed ? -1 : open(path, O_RDONLY | O_CLOEXEC);

@@ -64,8 +64,15 @@ int root_attach(int data_mount);
  * Async-signal-safe: one system call. */
 int root_cover(int mount_fd, const char *path);
 
-/* A user namespace in which on-disk id `disk_id` is `host_id`, for root_data. The caller closes it. */
-int root_idmap(uid_t disk_uid, gid_t disk_gid, uid_t host_uid, gid_t host_gid, int *ret,
+struct root_ids {
+    uid_t uid;
+    gid_t gid;
+};
+
+/* A user namespace in which what belongs to `disk` on disk is `host`'s, for root_data. `has_root`:
+ * and what belongs to the ids after those is root's, for overlays (overlay.h). The caller closes
+ * it. */
+int root_idmap(const struct root_ids *disk, const struct root_ids *host, bool has_root, int *ret,
                struct err *e);
 
 #endif

@@ -285,11 +285,22 @@ int usage_ignore(struct usage *u, int fd, struct err *e)
     return 0;
 }
 
+void usage_also(struct usage *u, dev_t device)
+{
+    u->held.also = device;
+}
+
 /* The round under way counts as soon as it has found more than the last one. */
 static uint64_t grown(uint64_t start, uint64_t last, uint64_t now)
 {
     uint64_t most = last > now ? last : now;
     return most > start ? most - start : 0;
+}
+
+void usage_grant(struct usage *u, uint64_t bytes, uint64_t files)
+{
+    u->start.bytes += bytes;
+    u->start.files += files;
 }
 
 uint64_t usage_disk(const struct usage *u)

@@ -42,6 +42,13 @@ void usage_set_init(struct usage *u, pid_t init, uid_t as);
  * the inode's number, which then cannot come to mean a file of the session. One only. */
 int usage_ignore(struct usage *u, int fd, struct err *e);
 
+/* Files that processes have open or mapped count on that device too: an overlay is another device than
+ * the layers it is made of. */
+void usage_also(struct usage *u, dev_t device);
+
+/* So much more counts as having been there from the beginning: it was brought, not made. */
+void usage_grant(struct usage *u, uint64_t bytes, uint64_t files);
+
 /* Continues the round by at most `entries` entries. True when that completed it: then the numbers
  * below are new, and the next call begins another round. A round is all of the tree and as many of
  * the processes' files as USAGE_HELD_SHARE steps reach; where there are more, the following rounds

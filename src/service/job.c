@@ -12,11 +12,12 @@
 #include "base/log.h"
 #include "base/scope.h"
 #include "base/utf8.h"
-#include "service/live.h"
+#include "service/desk.h"
 #include "service/object.h"
 #include "service/service_int.h"
 #include "session/session.h"
 #include "store/meta.h"
+#include "workspace/files.h"
 #include "workspace/rates.h"
 #include "json/fields.h"
 #include "json/write.h"
@@ -114,10 +115,11 @@ static int on_event(void *arg, const struct run_event *event)
 
 static void note_files(struct job *j, const struct capture *files)
 {
+    const char *ws = j->seat->workspace;
     for (size_t i = 0; i < files->count; i++) {
         scoped(buf_done) struct buf json = BUF_INIT(1 << 20);
         struct json_writer w = JSON_WRITER(&json);
-        object_file(&w, &files->files[i]);
+        object_file(&w, ws, &files->files[i]);
         note_json(j, NOTE_FILE, &json);
     }
 }
@@ -287,18 +289,21 @@ static void begin(struct job *j)
     note_json(j, NOTE_STARTED, &json);
 }
 
+/* Also when it could not begin. */
 static void end(struct job *j)
 {
     pthread_mutex_lock(&j->seat->lock);
+    bool has_begun = j->seat->running == j;
     j->seat->running = NULL;
     pthread_mutex_unlock(&j->seat->lock);
-    seat_touch(j->seat);
+    if (has_begun)
+        seat_touch(j->seat);
 }
 
 /* In the engine; the seat's turn and a slot are ours. */
 static int run_code(struct job *j, struct run *run, struct err *e)
 {
-    scoped(fd_closep) int data_fd = -1;
+    const struct jail_data *data;
     const struct run_spec spec = {.code = j->code,
                                   .code_len = j->code_len,
                                   .name = j->name,
@@ -307,15 +312,43 @@ static int run_code(struct job *j, struct run *run, struct err *e)
                                   .env = (const char *const *)j->env,
                                   .wall_ms = j->wall_ms,
                                   .language = (enum run_language)j->language,
-                                  .cancel = &j->cancel};
+                                  .cancel = &j->cancel,
+                                  .leaves_files = true};
     const struct run_sink sink = {.put = on_event, .arg = j};
-    if (live_open(j->service->o.live_fd, j->seat->id, &data_fd, e) || seat_make_room(j->seat, e) ||
-        advance(j, JOB_IN_ENGINE, e))
+    if (files_check_space(j->service->o.files, e) || seat_make_room(j->seat, e) ||
+        seat_ready(j->seat, &data, e) || advance(j, JOB_IN_ENGINE, e))
         return -1;
     begin(j);
-    int failed = session_run(j->seat->session, data_fd, &spec, &sink, run, e);
-    end(j);
-    return failed;
+    return session_run(j->seat->session, data, &spec, &sink, run, e);
+}
+
+struct author job_author(const struct job *j)
+{
+    struct author author = {0};
+    memcpy(author.principal, j->who.principal, ID_SIZE);
+    memcpy(author.key, j->who.key, ID_SIZE);
+    memcpy(author.session, j->seat->id, ID_SIZE);
+    memcpy(author.run, j->id, ID_SIZE);
+    return author;
+}
+
+/* What the run wrote is durable when this returns, or the run says that it is not. */
+static void keep_files(struct job *j, struct run *run)
+{
+    struct err e = {0};
+    struct session_info info;
+    const struct author author = job_author(j);
+    session_look(j->seat->session, &info);
+    if (desk_keep(j->seat->desk, &author, COMMIT_RUN, info.runs, &run->files, &e) == 0)
+        return;
+    log_line(j->service->o.log, LOG_ERROR, "files of a run were not kept", LOG_STR("run", j->id),
+             LOG_STR("why", e.text));
+    struct err ignored = {0}; /* the hint says it as well */
+    (void)capture_miss(&run->files, ".", "the workspace could not be written to", &ignored);
+    (void)snprintf(
+        run->hint, sizeof run->hint,
+        "The files of this run could not be saved as versions. They are in the session's "
+        "/mnt/data, and are saved with its next run that works.");
 }
 
 /* With the seat's turn. */
@@ -328,6 +361,9 @@ static int run_in_slot(struct job *j, struct err *e)
         return -1;
     int failed = run_code(j, &run, e);
     gate_leave(&s->gate, &j->pass);
+    if (!failed)
+        keep_files(j, &run);
+    end(j);
     if (failed)
         return -1;
     conclude_run(j, &run);

@@ -8,9 +8,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "service/checkout.h"
 #include "service/service_int.h"
 #include "session/session.h"
 #include "store/meta.h"
+#include "workspace/files.h"
 
 enum {
     SWEEP_US = 10 * 60 * 1000000, /* how often the store is looked through */
@@ -102,6 +104,13 @@ static void prune(struct service *s)
             return;
 }
 
+static void tidy(struct service *s)
+{
+    struct err ignored = {0};
+    (void)files_tidy(s->o.files, clock_wall_us(), &ignored);
+    checkouts_tidy(s->checkouts);
+}
+
 /* False when it is time to end. */
 static bool nap(struct service *s, int64_t until_us)
 {
@@ -137,6 +146,7 @@ static void *keep(void *arg)
         if (now_us >= sweep_us) {
             close_old(s);
             prune(s);
+            tidy(s);
             sweep_us = clock_us() + SWEEP_US;
         }
     } while (nap(s, wake_us));

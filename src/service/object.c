@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/scope.h"
+#include "service/file_object.h"
 #include "session/run.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -92,7 +93,38 @@ void object_error(struct json_writer *w, const struct run_error *error)
     jw_end_object(w);
 }
 
-void object_file(struct json_writer *w, const struct captured_file *f)
+/* Which version it is, and where that can be fetched. */
+static void put_kept(struct json_writer *w, const char *workspace, const struct captured_file *f)
+{
+    const char *path = f->aside ? f->aside : f->path;
+    scoped(buf_done) struct buf url = BUF_INIT(8 << 10);
+    file_url(&url, workspace, path, f->change == FILE_DELETED ? 0 : f->version);
+    put_number(w, "version", f->version);
+    if (f->change != FILE_DELETED && url.bytes)
+        put_field(w, "url", url.bytes);
+    if (f->aside)
+        put_field(w, "kept_as", f->aside);
+    if (f->is_torn) {
+        jw_key(w, "unstable");
+        jw_bool(w, true);
+    }
+}
+
+/* What others changed and this run found. */
+static void put_brought(struct json_writer *w, const struct capture *c)
+{
+    jw_key(w, "updated");
+    jw_array(w);
+    for (size_t i = 0; i < c->brought_count; i++) {
+        jw_object(w);
+        put_field(w, "path", c->brought[i].path);
+        put_field(w, "change", file_change_name(c->brought[i].change));
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
+void object_file(struct json_writer *w, const char *workspace, const struct captured_file *f)
 {
     jw_object(w);
     put_field(w, "path", f->path);
@@ -107,15 +139,17 @@ void object_file(struct json_writer *w, const struct captured_file *f)
     }
     put_field(w, "mime", f->mime);
     put_field(w, "change", file_change_name(f->change));
+    if (workspace && f->version > 0)
+        put_kept(w, workspace, f);
     jw_end_object(w);
 }
 
-static void put_files(struct json_writer *w, const struct capture *c)
+static void put_files(struct json_writer *w, const char *workspace, const struct capture *c)
 {
     jw_key(w, "files");
     jw_array(w);
     for (size_t i = 0; i < c->count; i++)
-        object_file(w, &c->files[i]);
+        object_file(w, workspace, &c->files[i]);
     jw_end_array(w);
     jw_key(w, "not_saved");
     jw_array(w);
@@ -126,6 +160,8 @@ static void put_files(struct json_writer *w, const struct capture *c)
         jw_end_object(w);
     }
     jw_end_array(w);
+    if (workspace)
+        put_brought(w, c);
 }
 
 static void put_truncated(struct json_writer *w, const struct run *run)
@@ -227,7 +263,7 @@ void object_run(struct json_writer *w, const struct run_card *card, const struct
     jw_key(w, "error");
     object_error(w, &run->error);
     put_crash(w, run);
-    put_files(w, &run->files);
+    put_files(w, card->workspace_id, &run->files);
     put_truncated(w, run);
     object_time(w, "started_at", run->started_wall_us);
     jw_key(w, "duration_ms");

@@ -41,7 +41,8 @@ void object_lost_run(struct json_writer *w, const struct run_card *card, int64_t
 
 void object_bundle(struct json_writer *w, const struct display *d); /* {mime: content} */
 void object_error(struct json_writer *w, const struct run_error *error);
-void object_file(struct json_writer *w, const struct captured_file *f);
+/* `workspace` NULL: it is kept nowhere. */
+void object_file(struct json_writer *w, const char *workspace, const struct captured_file *f);
 void object_limits(struct json_writer *w, const struct limits *l);
 
 /* RFC 3339 with milliseconds: "2026-01-31T12:00:00.123Z". 0 is null. */

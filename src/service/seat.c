@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/memory.h"
 #include "base/scope.h"
-#include "service/live.h"
+#include "service/desk.h"
 #include "service/object.h"
 #include "service/options.h"
 #include "service/service_int.h"
@@ -34,7 +34,7 @@ void seat_touch(struct seat *seat)
 
 int seat_begin(struct seat *seat, struct seat_use *use, struct err *e)
 {
-    *use = (struct seat_use){.seat = seat, .data_fd = -1};
+    *use = (struct seat_use){.seat = seat};
     if (turn_take(&seat->turn, &use->place, /* is_patient= */ true, e))
         return -1;
     int failed = turn_await(&seat->turn, &use->place, e);
@@ -43,8 +43,6 @@ int seat_begin(struct seat *seat, struct seat_use *use, struct err *e)
     if (!failed && seat->is_closed)
         failed = err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
     pthread_mutex_unlock(&seat->lock);
-    if (!failed)
-        failed = live_open(seat->service->o.live_fd, seat->id, &use->data_fd, e);
     if (failed) {
         turn_leave(&seat->turn, &use->place);
         return -1;
@@ -54,9 +52,13 @@ int seat_begin(struct seat *seat, struct seat_use *use, struct err *e)
 
 void seat_end(struct seat_use *use)
 {
-    fd_closep(&use->data_fd);
     seat_touch(use->seat);
     turn_leave(&use->seat->turn, &use->place);
+}
+
+int seat_ready(struct seat *seat, const struct jail_data **ret, struct err *e)
+{
+    return desk_ready(seat->desk, seat->session, ret, e);
 }
 
 /* ---- memory ---- */
@@ -148,6 +150,8 @@ int seat_doze(struct seat *seat, bool must, struct err *e)
         pthread_mutex_unlock(&s->lock);
     }
     session_rest_done(&rest);
+    if (!refused && desk_rest(seat->desk, seat->session, e))
+        return -1;
     return refused;
 }
 
@@ -171,7 +175,7 @@ int seat_restart(struct seat *seat, struct err *e)
               "/mnt/data are kept.");
     if (seat_begin(seat, &use, e))
         return -1;
-    int failed = session_restart(seat->session, e);
+    int failed = session_restart(seat->session, e) || desk_rest(seat->desk, seat->session, e);
     seat_end(&use);
     return failed;
 }
@@ -183,9 +187,21 @@ int seat_rollback(struct seat *seat, uint64_t steps, struct err *e)
     if (seat_begin(seat, &use, e))
         return -1;
     session_look(seat->session, &info);
-    int failed = steps > info.runs ? err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
-                                             (unsigned long long)info.runs)
-                                   : session_rollback(seat->session, info.runs - steps + 1, e);
+    int failed = steps > info.runs
+                     ? err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
+                               (unsigned long long)info.runs)
+                     : session_rollback(seat->session, info.runs - steps + 1, e) ||
+                           desk_undo(seat->desk, seat->session, info.runs - steps + 1, e);
+    seat_end(&use);
+    return failed ? -1 : 0;
+}
+
+int seat_refresh(struct seat *seat, struct err *e)
+{
+    struct seat_use use;
+    if (seat_begin(seat, &use, e))
+        return -1;
+    int failed = desk_refresh(seat->desk, seat->session, e);
     seat_end(&use);
     return failed;
 }
@@ -194,10 +210,11 @@ int seat_ask(struct seat *seat, const char *topic, const char *code, uint32_t cu
              struct err *e)
 {
     struct seat_use use;
+    const struct jail_data *data;
     if (seat_begin(seat, &use, e))
         return -1;
-    int failed = seat_make_room(seat, e) ||
-                 session_ask(seat->session, use.data_fd, topic, code, cursor, ret, e);
+    int failed = seat_make_room(seat, e) || seat_ready(seat, &data, e) ||
+                 session_ask(seat->session, data, topic, code, cursor, ret, e);
     seat_end(&use);
     return failed ? -1 : 0;
 }
@@ -264,14 +281,16 @@ static int end_session(struct seat *seat, const char *why, struct err *e)
     pthread_mutex_unlock(&seat->lock);
     if (was_closed)
         return err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
-    /* The row first: a session whose end is written but not done is swept at the next start. */
-    int failed = meta_session_close(s->o.meta, seat->id, clock_wall_us(), why,
-                                    seat->is_one_shot ? META_SOON : META_NOW, e);
-    struct err ignored = {0};
-    if (session_delete(seat->session, failed ? &ignored : e))
-        failed = -1;
-    live_remove(s->o.live_fd, seat->id);
-    return failed;
+    /* Its files are kept when nobody writes to them any more, and before its row says that it is closed:
+     * what is in the directory of a closed session is swept at the next start. */
+    int failed = session_delete(seat->session, e) || desk_rest(seat->desk, seat->session, e);
+    if (failed)
+        return -1;
+    if (meta_session_close(s->o.meta, seat->id, clock_wall_us(), why,
+                           seat->is_one_shot ? META_SOON : META_NOW, e))
+        return -1;
+    desk_remove(seat->desk);
+    return 0;
 }
 
 int seat_close(struct seat *seat, const char *why, struct err *e)
@@ -282,7 +301,8 @@ int seat_close(struct seat *seat, const char *why, struct err *e)
     pthread_mutex_unlock(&seat->lock);
     jobs_call_off(
         seat,
-        "The session was closed before this run had ended. Its variables and files are gone.");
+        "The session was closed before this run had ended. Its variables are gone; its files are in the "
+        "workspace.");
     turn_insist(&seat->turn, &place);
     int failed = turn_await(&seat->turn, &place, e) || end_session(seat, why, e);
     turn_leave(&seat->turn, &place);
@@ -292,7 +312,7 @@ int seat_close(struct seat *seat, const char *why, struct err *e)
 /* ---- branching ---- */
 
 static int adopt_branch(struct seat *seat, const struct who *who, const char *name,
-                        struct session *branch, struct seat **ret, struct err *e)
+                        struct session *branch, struct desk *desk, struct seat **ret, struct err *e)
 {
     struct session_row row = {.name = name, .tz = seat->tz, .snapshots = seat->snapshots};
     scoped(buf_done) struct buf options = BUF_INIT(4096);
@@ -314,35 +334,42 @@ static int adopt_branch(struct seat *seat, const struct who *who, const char *na
                           name ? name : "so");
         return -1;
     }
-    return seat_find(seat->service, who, row.id, ret, e);
+    return desk_branched(seat->desk, desk, e) || seat_find(seat->service, who, row.id, ret, e) ? -1
+                                                                                               : 0;
 }
 
-/* The branch's directory has a name before the branch has: it is given its own afterwards. */
-static int branch(struct seat *seat, int data_fd, const struct who *who, const char *name,
-                  struct seat **ret, struct err *e)
+/* The branch's desk has a name before the branch has: it is given its own afterwards. */
+static int branch(struct seat *seat, const struct who *who, const char *name, struct seat **ret,
+                  struct err *e)
 {
-    int live_fd = seat->service->o.live_fd;
+    struct service *s = seat->service;
     struct session *made = NULL;
+    struct desk *desk = NULL;
+    const struct jail_data *data;
     char draft[ID_SIZE];
-    scoped(fd_closep) int fd = -1;
-    if (id_make("new_", draft, e) || live_make(live_fd, draft, &fd, e))
+    const struct desk_options options = {.service = s,
+                                         .session = draft,
+                                         .workspace = seat->workspace,
+                                         .principal = who->principal,
+                                         .undo_max = seat->snapshots};
+    if (id_make("new_", draft, e) || desk_open(&options, &desk, e))
         return -1;
-    int failed = live_copy(data_fd, fd, seat->limits.disk_bytes * 2, e) ||
-                 session_fork(seat->session, fd, &made, e);
-    if (!failed && renameat(live_fd, draft, live_fd, session_id(made)))
-        failed = err_sys(e, errno, "name the branch's directory");
-    if (!failed && adopt_branch(seat, who, name, made, ret, e)) {
-        live_remove(live_fd, session_id(made));
-        failed = -1;
-    }
+    int failed = desk_branch(seat->desk, desk, seat->limits.disk_bytes * 2, &data, e) ||
+                 session_fork(seat->session, data, &made, e) ||
+                 desk_rename(desk, session_id(made), e) ||
+                 adopt_branch(seat, who, name, made, desk, ret, e);
     if (failed) {
         struct err ignored = {0};
-        live_remove(live_fd, draft);
         if (made)
             (void)session_delete(made, &ignored);
+        desk_remove(desk);
+        desk_close(desk);
+    } else { /* this one holds the layers that the branch has mounted */
+        desk_close((*ret)->desk);
+        (*ret)->desk = desk;
     }
     session_unref(made);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 int seat_fork(struct seat *seat, const struct who *who, const char *name, struct seat **ret,
@@ -351,7 +378,7 @@ int seat_fork(struct seat *seat, const struct who *who, const char *name, struct
     struct seat_use use;
     if ((name && seat_check_name(name, e)) || seat_begin(seat, &use, e))
         return -1;
-    int failed = branch(seat, use.data_fd, who, name, ret, e);
+    int failed = branch(seat, who, name, ret, e);
     seat_end(&use);
     if (!failed)
         seat_touch(*ret);

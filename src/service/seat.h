@@ -31,11 +31,20 @@ struct limit_wishes {
     int64_t memory_mb, cpu, wall_s, pids, output_bytes, disk_mb; /* cpu and wall_s: thousandths */
 };
 
+/* A file that comes with a one-shot. */
+struct seat_file {
+    const char *path;
+    const void *bytes;
+    size_t len;
+};
+
 struct seat_wishes {
     const char *name, *workspace, *tz;
     struct limit_wishes limits;
-    int64_t idle_s, snapshots; /* -1: what the server gives */
-    bool is_one_shot;          /* for one run: not counted, closed after it */
+    int64_t idle_s, snapshots;     /* -1: what the server gives */
+    bool is_one_shot;              /* for one run: not counted, closed after it */
+    const struct seat_file *files; /* that go to the workspace first */
+    size_t file_count;
 };
 
 /* Makes one and starts its kernel. Fails with ERR_INVALID (wishes), ERR_CONFLICT (the name is
@@ -56,19 +65,19 @@ static inline void seat_unrefp(struct seat **s)
 const char *seat_id(const struct seat *s);
 const char *seat_workspace(const struct seat *s);
 
-/* Writes a file of the caller's into its directory, before its first run only. */
-int seat_bring(struct seat *s, const char *path, const void *bytes, size_t len, struct err *e);
-
 /* ---- what its user does with it; each takes its turn ---- */
 
 int seat_sleep(struct seat *s, struct err *e); /* ERR_CONFLICT with the reasons when it cannot */
 int seat_restart(struct seat *s, struct err *e);
 
+/* Brings its files to what the workspace has, also those that both sides changed. */
+int seat_refresh(struct seat *s, struct err *e);
+
 /* A second one with the same variables and a copy of the files. */
 int seat_fork(struct seat *s, const struct who *who, const char *name, struct seat **ret,
               struct err *e);
 
-/* Undoes the last `steps` runs in memory. */
+/* Undoes the last `steps` runs, in memory and in its files. */
 int seat_rollback(struct seat *s, uint64_t steps, struct err *e);
 
 /* "complete", "inspect", "variables": answers with JSON, the caller's to free. */
@@ -84,7 +93,8 @@ struct seat_changes { /* NULL, -1: stays */
 };
 int seat_change(struct seat *s, const struct seat_changes *changes, struct err *e);
 
-/* Ends it for good: its run, its kernel, its file, its directory. `why` is kept, and static. */
+/* Ends it for good: its run, its kernel, its file, its working copy, after what is in that was kept.
+ * `why` is kept, and static. */
 int seat_close(struct seat *s, const char *why, struct err *e);
 
 /* ---- as JSON ---- */

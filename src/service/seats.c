@@ -9,12 +9,13 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/utf8.h"
-#include "service/live.h"
+#include "service/desk.h"
 #include "service/options.h"
 #include "service/service_int.h"
 #include "session/session.h"
 #include "session/zone.h"
 #include "store/meta.h"
+#include "workspace/files.h"
 #include "workspace/rates.h"
 
 uint32_t table_slot(const char *id)
@@ -54,6 +55,7 @@ struct seat *seat_ref(struct seat *seat)
 
 static void free_seat(struct seat *seat)
 {
+    desk_close(seat->desk);
     session_unref(seat->session);
     turn_done(&seat->turn);
     (void)pthread_mutex_destroy(&seat->lock);
@@ -123,8 +125,14 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
     (void)pthread_mutex_init(&seat->lock, NULL);
     struct session_options options = {.limits = seat->limits, .snapshots = seat->snapshots};
     (void)snprintf(options.tz, sizeof options.tz, "%s", seat->tz);
+    const struct desk_options desk = {.service = s,
+                                      .session = seat->id,
+                                      .workspace = seat->workspace,
+                                      .principal = seat->principal,
+                                      .undo_max = seat->snapshots};
     bool is_lost = !is_new && row->used_us > row->created_us;
-    if (session_place(s->o.engine, seat->id, &options, is_lost, &seat->session, e)) {
+    if (desk_open(&desk, &seat->desk, e) ||
+        session_place(s->o.engine, seat->id, &options, is_lost, &seat->session, e)) {
         seat->session = NULL;
         free_seat(seat);
         return -1;
@@ -244,13 +252,24 @@ void seat_set_max(struct service *s, const struct who *who, struct session_row *
     row->key_max = *who->key ? who->limits.sessions : 0;
 }
 
+static int choose_workspace(struct service *s, const struct who *who, const char *wanted,
+                            char ret[ID_SIZE], struct err *e)
+{
+    struct workspace_row ws;
+    if (files_workspace(s->o.files, who, wanted, RIGHT_WRITE, &ws, e))
+        return -1;
+    memcpy(ret, ws.id, ID_SIZE);
+    workspace_row_done(&ws);
+    return 0;
+}
+
 static int fill_row(struct service *s, const struct who *who, const struct seat_wishes *wishes,
                     struct buf *options, struct session_row *row, struct err *e)
 {
     struct limits limits;
     if (seat_check_name(wishes->name, e) ||
         options_limits(&s->o, &wishes->limits, who->limits.memory_mb, &limits, e) ||
-        people_workspace(s->o.people, who, wishes->workspace, row->workspace, e) ||
+        choose_workspace(s, who, wishes->workspace, row->workspace, e) ||
         id_make("ses_", row->id, e))
         return -1;
     if (wishes->tz && zone_check(wishes->tz, e))
@@ -274,12 +293,42 @@ static int fill_row(struct service *s, const struct who *who, const struct seat_
 }
 
 /* Its kernel; when that fails there was never a session. */
-static int start(struct seat *seat, int data_fd, struct err *e)
+static int start(struct seat *seat, struct err *e)
 {
-    if (seat_make_room(seat, e) || session_wake(seat->session, data_fd, e))
+    const struct jail_data *data;
+    if (seat_make_room(seat, e) || seat_ready(seat, &data, e) ||
+        session_wake(seat->session, data, e))
         return -1;
     seat_touch(seat);
     return 0;
+}
+
+/* What comes with a one-shot is in the workspace before its session begins. */
+static int bring_files(struct service *s, const struct who *who, const struct seat_wishes *wishes,
+                       const struct session_row *row, struct err *e)
+{
+    struct author author = {0};
+    struct workspace_row ws;
+    struct commit *commit = NULL;
+    if (wishes->file_count == 0)
+        return 0;
+    memcpy(author.principal, who->principal, ID_SIZE);
+    memcpy(author.key, who->key, ID_SIZE);
+    memcpy(author.session, row->id, ID_SIZE);
+    if (files_workspace_known(s->o.files, row->workspace, &ws, e))
+        return -1;
+    int failed = commit_new(s->o.files, &ws, &author, COMMIT_UPLOAD, &commit, e);
+    for (size_t i = 0; i < wishes->file_count && !failed; i++) {
+        const struct seat_file *f = &wishes->files[i];
+        if (commit_put(commit, f->path, &(struct how){0}, f->len, e) ||
+            commit_write(commit, f->bytes, f->len, e) || commit_end(commit, e))
+            failed = err_wrap(e, "files: %.200s", f->path);
+    }
+    if (!failed)
+        failed = commit_finish(commit, e);
+    commit_free(commit);
+    workspace_row_done(&ws);
+    return failed;
 }
 
 int seat_create(struct service *s, const struct who *who, const struct seat_wishes *wishes,
@@ -288,25 +337,21 @@ int seat_create(struct service *s, const struct who *who, const struct seat_wish
     struct session_row row = {0};
     struct seat *seat = NULL;
     scoped(buf_done) struct buf options = BUF_INIT(4096);
-    scoped(fd_closep) int data_fd = -1;
     if (s->is_stopping)
         return err_set(e, ERR_OVERLOADED, "the server is stopping");
-    if (fill_row(s, who, wishes, &options, &row, e) || live_make(s->o.live_fd, row.id, &data_fd, e))
+    if (files_check_space(s->o.files, e) || fill_row(s, who, wishes, &options, &row, e) ||
+        bring_files(s, who, wishes, &row, e) || make_seat(s, &row, /* is_new= */ true, &seat, e))
         return -1;
-    if (make_seat(s, &row, /* is_new= */ true, &seat, e) || !seat) {
-        live_remove(s->o.live_fd, row.id);
-        return -1;
-    }
     seat->is_one_shot = wishes->is_one_shot;
     if (meta_session_insert(s->o.meta, &row, wishes->is_one_shot ? META_SOON : META_NOW, e)) {
         if (e->code == ERR_CONFLICT)
             (void)err_set(e, ERR_CONFLICT, "a session called %.100s is open already", row.name);
-        live_remove(s->o.live_fd, row.id);
+        desk_remove(seat->desk);
         free_seat(seat);
         return -1;
     }
     seat = enter(s, seat);
-    if (start(seat, data_fd, e)) {
+    if (start(seat, e)) {
         struct err ignored = {0};
         (void)seat_close(seat, "could not be started", &ignored);
         seat_unref(seat);
@@ -314,13 +359,4 @@ int seat_create(struct service *s, const struct who *who, const struct seat_wish
     }
     *ret = seat;
     return 0;
-}
-
-int seat_bring(struct seat *seat, const char *path, const void *bytes, size_t len, struct err *e)
-{
-    scoped(fd_closep) int data_fd = -1;
-    return live_open(seat->service->o.live_fd, seat->id, &data_fd, e) ||
-                   live_put(data_fd, path, bytes, len, e)
-               ? -1
-               : 0;
 }

@@ -2,15 +2,19 @@
 #include "service/service.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/scope.h"
-#include "service/live.h"
+#include "base/tree.h"
+#include "service/checkout.h"
+#include "service/desk.h"
 #include "service/service_int.h"
 #include "session/session.h"
 #include "store/meta.h"
@@ -21,7 +25,17 @@ static const char interrupted[] =
     "server restarted: it ended before this run did. Variables that were not asleep are lost; files in "
     "/mnt/data are kept. Run it again if it should have ended.";
 
-/* Directories of sessions that were closed, or never came to be, when an earlier server died. */
+static void remove_copy(int live_fd, const char *name)
+{
+    struct err ignored = {0}; /* tried again at the next start */
+    scoped(fd_closep) int fd = below_open_dir(live_fd, name);
+    if (fd >= 0)
+        (void)tree_remove(fd, &ignored);
+    (void)unlinkat(live_fd, name, AT_REMOVEDIR);
+}
+
+/* Directories of sessions that were closed, or never came to be, when an earlier server died. What was in
+ * a closed one was kept before it was closed. */
 static void sweep_live(struct service *s)
 {
     struct dir d;
@@ -40,7 +54,7 @@ static void sweep_live(struct service *s)
             is_open = e.code != ERR_NOT_FOUND; /* who knows: leave it */
         }
         if (!is_open)
-            live_remove(s->o.live_fd, entry->d_name);
+            remove_copy(s->o.live_fd, entry->d_name);
     }
     dir_done(&d);
 }
@@ -70,7 +84,8 @@ int service_open(const struct service_options *options, struct service **ret, st
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&s->quiet, &attr);
     (void)pthread_condattr_destroy(&attr);
-    if (recover(s, e) || keeper_start(s, e)) {
+    if (recover(s, e) || checkouts_open(s->o.checkouts_fd, s->o.files, &s->checkouts, e) ||
+        keeper_start(s, e) || scribe_start(s, e)) {
         service_close(s);
         return -1;
     }
@@ -167,6 +182,7 @@ void service_stop(struct service *s, uint32_t drain_ms)
     pthread_mutex_lock(&s->lock);
     s->is_stopping = true;
     pthread_mutex_unlock(&s->lock);
+    scribe_end(s);
     end_keeper(s);
     end_jobs(s, clock_us() + (int64_t)drain_ms * 1000);
     all_to_sleep(s);
@@ -177,6 +193,7 @@ void service_close(struct service *s)
 {
     if (!s)
         return;
+    scribe_end(s);
     end_keeper(s);
     jobs_forget(s, INT64_MAX);
     for (size_t i = 0; i < TABLE_SIZE; i++)
@@ -189,6 +206,7 @@ void service_close(struct service *s)
             if (s->seats[i] == seat)
                 break; /* somebody still holds it: a leak is better than a crash */
         }
+    checkouts_close(s->checkouts);
     gate_done(&s->gate);
     (void)pthread_cond_destroy(&s->quiet);
     (void)pthread_mutex_destroy(&s->lock);

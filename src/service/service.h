@@ -25,9 +25,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/ignore.h"
 #include "wire/limits.h"
 
 struct err;
+struct files;
 struct json_writer;
 struct log;
 struct meta;
@@ -43,9 +45,14 @@ struct service_options {
     struct meta *meta;
     struct people *people;
     struct rates *rates;
-    struct log *log;  /* a line for every run; NULL: nobody listens */
-    int live_fd;      /* DATA/live */
-    const char *tier; /* what the spawner could do: "full"; static */
+    struct log *log; /* a line for every run; NULL: nobody listens */
+    struct files *files;
+    int live_fd;                /* DATA/live */
+    int checkouts_fd;           /* DATA/checkouts */
+    bool has_overlay;           /* the spawner can make them */
+    struct ignore_rules ignore; /* what is not kept of what runs make */
+    uint64_t file_max;          /* bytes of a file that is kept */
+    const char *tier;           /* what the spawner could do: "full"; static */
 
     struct limits limits;     /* what a session gets that asks for nothing */
     struct limits limits_max; /* and the most it may ask for */

@@ -16,6 +16,9 @@
 #include "session/run.h"
 #include "workspace/people.h"
 
+struct checkouts;
+struct desk;
+struct jail_data;
 struct session;
 struct session_row;
 
@@ -39,6 +42,7 @@ struct seat {
     int64_t created_us; /* wall clock */
     bool is_one_shot;
     struct session *session; /* held; lives as long as the seat */
+    struct desk *desk;       /* its files; likewise */
     struct turn turn;
 
     pthread_mutex_t lock; /* protects what is below */
@@ -76,6 +80,7 @@ struct job {
     struct turn_place place;
     struct gate_pass pass;
     atomic_bool cancel;
+    int64_t kept_us; /* monotonic, of the scribe: when its files were last looked at; 0: not yet */
 
     /* of the thread that executes it */
     struct {
@@ -105,7 +110,9 @@ struct service {
     atomic_bool is_stopping; /* may be read without the lock */
     bool is_closing;
     struct service_info info; /* the figures that only grow */
-    pthread_t keeper;
+    struct checkouts *checkouts;
+    pthread_t keeper, scribe;
+    bool has_scribe;
     int64_t keeper_until_us; /* it sleeps until then; 0: it is at work */
     bool has_keeper;
 };
@@ -120,10 +127,12 @@ struct service {
 struct seat_use {
     struct seat *seat;
     struct turn_place place;
-    int data_fd; /* its directory */
 };
 int seat_begin(struct seat *s, struct seat_use *use, struct err *e);
 void seat_end(struct seat_use *use);
+
+/* With its turn taken, before anything that may need its kernel: what the session will find. */
+int seat_ready(struct seat *s, const struct jail_data **ret, struct err *e);
 
 /* It was used just now, and will be idle from now on. */
 void seat_touch(struct seat *s);
@@ -144,7 +153,12 @@ struct seat *seat_get(struct service *s, const char *id);
 int keeper_start(struct service *s, struct err *e);
 void keeper_wake(struct service *s, int64_t at_us); /* something is due then; any thread */
 
+/* ---- scribe.c ---- */
+int scribe_start(struct service *s, struct err *e);
+void scribe_end(struct service *s);
+
 /* ---- job.c ---- */
+struct author job_author(const struct job *j);
 struct run_row job_row(const struct job *j, enum run_status status); /* borrows from the job */
 
 /* ---- jobs.c ---- */

@@ -91,7 +91,7 @@ int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_
     const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = &b};
     int64_t deadline_us = clock_us() + (int64_t)BAKE_TIMEOUT_MS * 1000;
     int failed = 0;
-    if (kernel_open(s, &spec, data_fd, &origin, &b.k, e))
+    if (kernel_open(s, &spec, &JAIL_DATA_PLAIN(data_fd), &origin, &b.k, e))
         return -1;
     while (!failed && b.k->end.kind == 0 && clock_us() < deadline_us)
         failed = pump(b.k, deadline_us, &user, e);

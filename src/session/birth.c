@@ -29,6 +29,17 @@ static void far_ends_done(struct far_ends *far)
     }
 }
 
+static struct far_ends far_ends_of(const struct jail_data *data, const struct kernel_origin *origin)
+{
+    struct far_ends far = {{[JAIL_FD_IMAGE] = origin->image_fd,
+                            [JAIL_FD_DELTA] = origin->delta_fd,
+                            [JAIL_FD_LIBRARIES] = origin->libraries_fd}};
+    for (int i = 0; i < JAIL_FD_IMAGE; i++)
+        far.fds[i] = -1;
+    (void)jail_data_fds(data, far.fds + JAIL_FD_DATA);
+    return far;
+}
+
 static int make_ends(struct kernel *k, struct far_ends *far, struct err *e)
 {
     int pair[2];
@@ -52,14 +63,14 @@ static int make_ends(struct kernel *k, struct far_ends *far, struct err *e)
     return k->wake < 0 ? err_sys(e, errno, "eventfd") : 0;
 }
 
-int kernel_open(struct spawner *s, const struct jail_spec *spec, int data_fd,
+int kernel_open(struct spawner *s, const struct jail_spec *spec, const struct jail_data *data,
                 const struct kernel_origin *origin, struct kernel **ret, struct err *e)
 {
     struct kernel *k = calloc(1, sizeof *k);
     if (!k)
         return err_set(e, ERR_NO_MEMORY, "start a kernel");
     *k = (struct kernel){.limits = spec->limits,
-                         .data_fd = data_fd,
+                         .data = data ? *data : JAIL_DATA_PLAIN(-1),
                          .handle = -1,
                          .control = -1,
                          .stream = {-1, -1},
@@ -70,8 +81,7 @@ int kernel_open(struct spawner *s, const struct jail_spec *spec, int data_fd,
                          .next_state = spec->has_delta ? STATE_WOKEN : STATE_FRESH,
                          .in = FRAME_READER_INIT,
                          .out = BUF_INIT((size_t)CODE_MAX + STDIN_MAX + (1 << 20))};
-    struct far_ends far = {
-        {-1, -1, -1, -1, data_fd, origin->image_fd, origin->delta_fd, origin->libraries_fd}};
+    struct far_ends far = far_ends_of(&k->data, origin);
     int failed = make_ends(k, &far, e) || spawner_jail(s, spec, far.fds, e);
     /* Or the kernel's death would not close them, and kernel_free would wait for a jail nobody
      * has. */
@@ -166,10 +176,16 @@ static int send_enter(struct kernel *k, struct err *e)
     return pump_send(k, e);
 }
 
+/* What is there before any run. Of an overlay that is not ours to say: run.h. */
+static int look(struct kernel *k, struct err *e)
+{
+    return k->data.lower_count > 0 ? 0 : snapshot_take(k->data.dir_fd, &k->files, e);
+}
+
 /* The last steps of a start, once it is on its way. */
 static int settle(struct kernel *k, const struct jail_spec *spec, struct err *e)
 {
-    if (spec->has_data && snapshot_take(k->data_fd, &k->files, e))
+    if (spec->has_data && look(k, e))
         return -1;
     if (await_greeting(k, e))
         return -1;
@@ -190,18 +206,19 @@ static void count_from_here(struct kernel *k)
         k->cpu_before_us = k->used.cpu_us;
 }
 
-int kernel_start(struct spawner *s, const struct limits *limits, int data_fd,
+int kernel_start(struct spawner *s, const struct limits *limits, const struct jail_data *data,
                  const struct kernel_origin *origin, struct kernel **ret, struct err *e)
 {
     const struct jail_spec spec = {.start = origin->image_fd >= 0 ? JAIL_IMAGE : JAIL_COLD,
-                                   .has_data = data_fd >= 0,
+                                   .has_data = data != NULL,
                                    .has_delta = origin->delta_fd >= 0,
                                    .has_libraries = origin->libraries_fd >= 0,
+                                   .lower_count = data ? (uint32_t)data->lower_count : 0,
                                    .limits = *limits};
     assert(!spec.has_delta || (spec.start == JAIL_IMAGE && spec.has_data));
     assert(!spec.has_libraries || spec.has_delta);
     struct kernel *k;
-    if (kernel_open(s, &spec, data_fd, origin, &k, e))
+    if (kernel_open(s, &spec, data, origin, &k, e))
         return -1;
     if (settle(k, &spec, e)) {
         kernel_free(k);
@@ -213,21 +230,23 @@ int kernel_start(struct spawner *s, const struct limits *limits, int data_fd,
 }
 
 /* While the spawner mounts the directory we look into it: no code can before ENTER. */
-static int attach(struct kernel *k, int data_fd, struct err *e)
+static int attach(struct kernel *k, const struct jail_data *data, struct err *e)
 {
-    const struct jail_request request = {.kind = JAIL_ATTACH};
-    if (kernel_wish(k, &request, data_fd, e) || snapshot_take(data_fd, &k->files, e) ||
-        kernel_await(k, JAIL_ATTACHED, e))
+    const struct jail_request request = {.kind = JAIL_ATTACH,
+                                         .lower_count = (uint32_t)data->lower_count};
+    int fds[JAIL_DATA_FDS];
+    size_t count = jail_data_fds(data, fds);
+    if (kernel_wish(k, &request, fds, count, e) || look(k, e) || kernel_await(k, JAIL_ATTACHED, e))
         return -1;
     return send_enter(k, e);
 }
 
-int kernel_attach(struct kernel *k, int data_fd, struct err *e)
+int kernel_attach(struct kernel *k, const struct jail_data *data, struct err *e)
 {
     if (!kernel_is_alive(k) || k->state != KERNEL_PARKED)
         return err_set(e, ERR_CONFLICT, "the kernel is not parked");
-    k->data_fd = data_fd;
-    if (attach(k, data_fd, e)) {
+    k->data = *data;
+    if (attach(k, data, e)) {
         kernel_kill(k, &pump_discard);
         return err_wrap(e, "attach a data directory");
     }

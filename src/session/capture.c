@@ -2,18 +2,20 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/err.h"
+#include "base/filetype.h"
+#include "base/hash.h"
 #include "base/scope.h"
 #include "session/capture_int.h"
 
-const char *file_change_name(enum file_change change)
+enum { HASH_CHUNK = 64 << 10 };
+
+const char *file_change_name(enum capture_change change)
 {
     static const char *const names[] = {
         [FILE_CREATED] = "created",
@@ -34,12 +36,17 @@ void snapshot_done(struct snapshot *s)
 
 void capture_done(struct capture *c)
 {
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
         free(c->files[i].path);
+        free(c->files[i].aside);
+    }
     free(c->files);
     for (size_t i = 0; i < c->missed_count; i++)
         free(c->missed[i].path);
     free(c->missed);
+    for (size_t i = 0; i < c->brought_count; i++)
+        free(c->brought[i].path);
+    free(c->brought);
     *c = (struct capture){0};
 }
 
@@ -58,6 +65,8 @@ int capture_miss(struct capture *c, const char *path, const char *reason, struct
     return 0;
 }
 
+static const struct survey_rules rules = {.ignore = &ignore_defaults};
+
 static int64_t deadline(void)
 {
     return clock_us() + (int64_t)CAPTURE_MS_MAX * 1000;
@@ -65,32 +74,29 @@ static int64_t deadline(void)
 
 int snapshot_take(int dir_fd, struct snapshot *ret, struct err *e)
 {
-    if (survey_take(dir_fd, deadline(), /* missed= */ NULL, ret, e))
+    if (survey_take(dir_fd, &rules, deadline(), /* missed= */ NULL, ret, e))
         return err_wrap(e, "take a snapshot");
     snapshot_settle(ret);
     return 0;
 }
 
-/* The two sides of a comparison and where its results go. */
-struct comparison {
-    int dir_fd;
-    int64_t deadline_us;
-    const struct snapshot *before;
-    struct snapshot now;
+/* What becomes of the files of one look. */
+struct listing {
     struct capture result;
-    size_t result_cap;
+    size_t cap;
+    uint8_t sha256[HASH_LEN]; /* of the file that was read last */
 };
 
-static int list(struct comparison *c, const struct captured_file *file, struct err *e)
+static int list(struct listing *to, const struct captured_file *file, struct err *e)
 {
-    struct capture *r = &c->result;
-    if (r->count == c->result_cap) {
+    struct capture *r = &to->result;
+    if (r->count == to->cap) {
         size_t cap = r->count ? 2 * r->count : 16;
         struct captured_file *grown = realloc(r->files, cap * sizeof *grown);
         if (!grown)
             return err_set(e, ERR_NO_MEMORY, "list the files");
         r->files = grown;
-        c->result_cap = cap;
+        to->cap = cap;
     }
     char *path = strdup(file->path);
     if (!path)
@@ -101,165 +107,118 @@ static int list(struct comparison *c, const struct captured_file *file, struct e
     return 0;
 }
 
-static int list_deleted(struct comparison *c, const struct file_stamp *was, struct err *e)
+static int on_deleted(struct look *l, const char *path, struct err *e)
 {
-    struct captured_file file = {.path = was->path, .change = FILE_DELETED};
-    return list(c, &file, e);
+    struct captured_file file = {.path = (char *)(uintptr_t)path, .change = FILE_DELETED};
+    return list(l->arg, &file, e);
 }
 
-/* A regular file that is new or differs. `was` is NULL for a new one. */
-static int changed(struct comparison *c, const struct file_stamp *was, struct file_stamp *is,
-                   struct err *e)
+static struct captured_file describe(const struct file_stamp *is)
 {
-    struct captured_file file = {
-        .path = is->path, .size = is->size, .change = was ? FILE_MODIFIED : FILE_CREATED};
-    enum reading reading = content_read(c->dir_fd, c->deadline_us, &file);
-    switch (reading) {
-    case READING_DONE: return list(c, &file, e);
-    case READING_GONE: return was ? list_deleted(c, was, e) : 0;
-    case READING_RESTLESS:
-    case READING_BUSY:
-    case READING_LATE:
-        is->ctime_ns = -1; /* no file has that: it differs again next time */
-        break;
-    case READING_LINK:
-    case READING_ODD: return capture_miss(&c->result, is->path, reading_reason(reading), e);
-    default: break;
-    }
-    if (list(c, &file, e))
-        return -1;
-    return capture_miss(&c->result, is->path, reading_reason(reading), e);
+    return (struct captured_file){
+        .path = is->path, .size = is->size, .change = is->is_new ? FILE_CREATED : FILE_MODIFIED};
 }
 
-static bool is_same(const struct file_stamp *was, const struct file_stamp *is)
-{
-    return was->odd == is->odd && was->inode == is->inode && was->size == is->size &&
-           was->mtime_ns == is->mtime_ns && was->ctime_ns == is->ctime_ns;
-}
-
-/* Something the earlier look did not see. If that look did not get to its end, what has not changed
- * since then was there already. */
-static int appeared(struct comparison *c, struct file_stamp *is, struct err *e)
-{
-    if (!c->before->is_whole && is->ctime_ns < c->before->begun_ns)
-        return 0;
-    if (is->odd)
-        return capture_miss(&c->result, is->path, is->odd, e);
-    return changed(c, /* was= */ NULL, is, e);
-}
-
-/* Whether the path is still a regular file although the walk did not come by, or may be. */
-static bool may_exist(const struct comparison *c, const char *path)
-{
-    scoped(fd_closep) int fd = below_open(c->dir_fd, path, O_PATH);
-    struct stat st;
-    if (fd < 0)
-        return fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP;
-    return fstat(fd, &st) != 0 || S_ISREG(st.st_mode);
-}
-
-/* Something the later look did not see: deleted, or in a place it could not look at. */
-static int vanished(struct comparison *c, const struct file_stamp *was, struct err *e)
-{
-    if (was->odd)
-        return 0;
-    if (!may_exist(c, was->path))
-        return list_deleted(c, was, e);
-    struct file_stamp kept = *was;
-    kept.path = strdup(was->path);
-    if (!kept.path)
-        return err_set(e, ERR_NO_MEMORY, "compare the files");
-    c->now.files[c->now.count++] = kept;
-    return 0;
-}
-
-static int met_again(struct comparison *c, const struct file_stamp *was, struct file_stamp *is,
+static int on_unread(struct look *l, const struct file_stamp *is, enum reading reading,
                      struct err *e)
 {
-    if (is_same(was, is))
-        return 0;
-    if (!is->odd)
-        return changed(c, was->odd ? NULL : was, is, e);
-    if (!was->odd && list_deleted(c, was, e))
+    struct captured_file file = describe(is);
+    if (list(l->arg, &file, e))
         return -1;
-    return capture_miss(&c->result, is->path, is->odd, e);
+    return capture_miss(l->missed, is->path, reading_reason(reading), e);
 }
 
-/* Walks along both sorted lists. What `vanished` keeps is appended behind the end of `now`, so the
- * count of what was seen is fixed before. */
-static int compare(struct comparison *c, struct err *e)
+/* Hashes as many bytes as the file had when it was looked at. */
+static int on_changed(struct look *l, const struct file_stamp *is, int fd, struct err *e)
 {
-    const struct snapshot *before = c->before;
-    size_t seen = c->now.count;
-    for (size_t i = 0, j = 0; i < before->count || j < seen;) {
-        int order = i == before->count ? 1
-                    : j == seen        ? -1
-                                       : strcmp(before->files[i].path, c->now.files[j].path);
-        int failed;
-        if (order < 0)
-            failed = vanished(c, &before->files[i++], e);
-        else if (order > 0)
-            failed = appeared(c, &c->now.files[j++], e);
-        else
-            failed = met_again(c, &before->files[i++], &c->now.files[j++], e);
-        if (failed)
+    struct listing *to = l->arg;
+    scoped(hash_done) struct hash h = {0};
+    const size_t chunk_len = is->size < HASH_CHUNK ? is->size : HASH_CHUNK; /* most are small */
+    scoped(freep) char *chunk = malloc(chunk_len + 1);
+    if (!chunk)
+        return err_set(e, ERR_NO_MEMORY, "hash a file");
+    if (hash_init(&h, e))
+        return -1;
+    for (uint64_t done = 0; done < is->size;) {
+        uint64_t left = is->size - done;
+        ssize_t n = pread(fd, chunk, left < chunk_len ? left : chunk_len, (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? READING_FAILED : READING_RESTLESS;
+        if (hash_add(&h, chunk, (size_t)n, e))
             return -1;
+        if (clock_us() > l->read_deadline_us)
+            return READING_LATE;
+        done += (uint64_t)n;
     }
-    return 0;
+    return hash_end(&h, to->sha256, e) ? -1 : READING_DONE;
 }
 
-/* Makes sure that all of before's files could join the list of now. */
-static int make_room(struct comparison *c, struct err *e)
+static int on_settled(struct look *l, const struct file_stamp *is, bool is_torn, struct err *e)
 {
-    size_t cap = c->now.count + c->before->count;
-    struct file_stamp *grown = realloc(c->now.files, (cap + 1) * sizeof *grown);
-    if (!grown)
-        return err_set(e, ERR_NO_MEMORY, "compare the files");
-    c->now.files = grown;
-    return 0;
+    struct listing *to = l->arg;
+    if (is_torn)
+        return on_unread(l, is, READING_RESTLESS, e);
+    struct captured_file file = describe(is);
+    memcpy(file.sha256, to->sha256, sizeof file.sha256);
+    file.has_sha256 = true;
+    return list(to, &file, e);
 }
 
-static void comparison_done(struct comparison *c)
-{
-    snapshot_done(&c->now);
-    capture_done(&c->result);
-}
+static const struct look_sink sink = {
+    .changed = on_changed, .settled = on_settled, .unread = on_unread, .deleted = on_deleted};
 
-static int missed_by_path(const void *left, const void *right)
+static int files_by_path(const void *left, const void *right)
 {
-    const struct not_captured *a = left, *b = right;
+    const struct captured_file *a = left, *b = right;
     return strcmp(a->path, b->path);
 }
 
-/* Compares and hands out the result; c->now is what was found. */
-static int capture(struct comparison *c, struct capture *ret, struct err *e)
+static void listing_done(struct listing *to)
 {
-    if (survey_take(c->dir_fd, c->deadline_us, &c->result, &c->now, e) || make_room(c, e) ||
-        compare(c, e))
+    capture_done(&to->result);
+}
+
+/* Compares and hands out the result; *ret_now is what was found. */
+static int capture(int dir_fd, const struct snapshot *before, struct snapshot *ret_now,
+                   struct capture *ret, struct err *e)
+{
+    scoped(listing_done) struct listing to = {0};
+    int64_t deadline_us = deadline();
+    struct look l = {.dir_fd = dir_fd,
+                     .rules = &rules,
+                     .walk_deadline_us = deadline_us,
+                     .read_deadline_us = deadline_us,
+                     .file_max = CAPTURE_HASH_MAX,
+                     .before = before,
+                     .sink = &sink,
+                     .missed = &to.result,
+                     .arg = &to};
+    if (look_compare(&l, e) || look_read(&l, e)) {
+        snapshot_done(&l.now);
         return err_wrap(e, "capture the files");
-    if (c->result.missed_count > 0)
-        qsort(c->result.missed, c->result.missed_count, sizeof *c->result.missed, missed_by_path);
-    *ret = c->result;
-    c->result = (struct capture){0};
+    }
+    if (to.result.count > 0)
+        qsort(to.result.files, to.result.count, sizeof *to.result.files, files_by_path);
+    *ret = to.result;
+    to.result = (struct capture){0};
+    *ret_now = l.now;
     return 0;
 }
 
 int capture_take(int dir_fd, const struct snapshot *before, struct capture *ret, struct err *e)
 {
-    scoped(comparison_done) struct comparison c = {
-        .dir_fd = dir_fd, .deadline_us = deadline(), .before = before};
-    return capture(&c, ret, e);
+    scoped(snapshot_done) struct snapshot now = {0};
+    return capture(dir_fd, before, &now, ret, e);
 }
 
 int capture_next(int dir_fd, struct snapshot *state, struct capture *ret, struct err *e)
 {
-    scoped(comparison_done) struct comparison c = {
-        .dir_fd = dir_fd, .deadline_us = deadline(), .before = state};
-    if (capture(&c, ret, e))
+    struct snapshot now;
+    if (capture(dir_fd, state, &now, ret, e))
         return -1;
-    snapshot_sort(&c.now);
     snapshot_done(state);
-    *state = c.now;
-    c.now = (struct snapshot){0};
+    *state = now;
     return 0;
 }

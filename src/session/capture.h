@@ -18,7 +18,7 @@
  *     snapshot_take(dir_fd, &state, e);
  *     for (;;) { snapshot_settle(&state); ... a run ...; capture_next(dir_fd, &state, &files, e); }
  *
- * Caches that nobody wants back are not looked at: __pycache__, .ipynb_checkpoints, .cache, *.pyc.
+ * Caches that nobody wants back are not looked at: ignore.h has the list.
  */
 #ifndef SESSION_CAPTURE_H
 #define SESSION_CAPTURE_H
@@ -39,15 +39,30 @@ enum {
     CAPTURE_HASH_MAX = 1 << 30,         /* bytes of a file that is still hashed */
 };
 
-enum file_change { FILE_CREATED, FILE_MODIFIED, FILE_DELETED };
+enum capture_change { FILE_CREATED, FILE_MODIFIED, FILE_DELETED };
+
+enum stamp_kind {
+    STAMP_FILE, /* regular */
+    STAMP_ODD,
+    STAMP_DIRECTORY, /* this one and the rest: only of the upper layer of an overlay */
+    STAMP_OPAQUE,    /* a directory that hides those below it in other layers */
+    STAMP_WHITEOUT,
+    STAMP_GONE, /* not there any more; never in what a look has found */
+};
 
 /* The state of one file at one moment, enough to notice that it changed. */
 struct file_stamp {
     char *path;      /* relative to the directory, bytes as they are on disk, NUL-terminated */
     const char *odd; /* static: what it is if not a regular file, "symbolic link"; NULL: regular */
+    enum stamp_kind kind;
+    bool is_executable;
     uint64_t inode;
     uint64_t size;
-    int64_t mtime_ns, ctime_ns;
+    uint64_t stored;            /* bytes of it that take up space; a hole does not */
+    int64_t mtime_ns, ctime_ns; /* ctime -1: no file has that, so it differs the next time */
+    bool is_fresh;              /* so new that a later change could get the same times */
+    uint32_t generation;     /* of the inode's number, when fresh and the file system tells; or 0 */
+    bool is_changed, is_new; /* while it is compared */
 };
 
 struct snapshot {
@@ -63,10 +78,20 @@ struct snapshot {
 struct captured_file {
     char *path;
     uint64_t size; /* 0 for deleted files */
-    enum file_change change;
+    enum capture_change change;
     bool has_sha256; /* not for deleted files, nor for what could not be read */
     uint8_t sha256[32];
     const char *mime; /* by the name's ending; static */
+    /* Where it is kept: filled by whoever keeps it, not by a capture. */
+    uint64_t version; /* 0: nowhere */
+    char *aside;      /* another path, because others changed the file too; NULL: its own */
+    bool is_torn;     /* it was being written to all the time; what is kept is what could be read */
+};
+
+/* What was brought into the directory before the run, because others had changed it. */
+struct brought_file {
+    char *path;
+    enum capture_change change;
 };
 
 struct not_captured {
@@ -81,6 +106,8 @@ struct capture {
                                     CAPTURE_MISSED_MAX, more are counted in missed_more */
     size_t missed_count;
     size_t missed_more;
+    struct brought_file *brought; /* not by a capture, either */
+    size_t brought_count;
 };
 
 /* Records what is below `dir_fd`, and waits for the clock's next tick (milliseconds) if a file was
@@ -98,6 +125,9 @@ void snapshot_settle(const struct snapshot *s);
 int capture_take(int dir_fd, const struct snapshot *before, struct capture *ret, struct err *e);
 void capture_done(struct capture *c);
 
+/* Adds to the list of what was missed; `reason` is static. */
+int capture_miss(struct capture *c, const char *path, const char *reason, struct err *e);
+
 /* The same, and makes *state what was found, so that the next call reports what differs from now.
  * Files that could not be read for a passing reason are reported again by the next. On failure
  * *state stays what it was. */
@@ -110,6 +140,9 @@ int capture_next(int dir_fd, struct snapshot *state, struct capture *ret, struct
  * Blocks on disk. */
 int capture_copy(int from_fd, int to_fd, const char *path, uint64_t size_max, struct err *e);
 
-const char *file_change_name(enum file_change change);
+const char *file_change_name(enum capture_change change);
+
+/* Adds to the list of what was missed; `reason` is static. */
+int capture_miss(struct capture *c, const char *path, const char *reason, struct err *e);
 
 #endif

@@ -3,20 +3,17 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/copy.h"
 #include "base/dir.h"
 #include "base/err.h"
-#include "base/fdio.h"
 #include "base/id.h"
 #include "base/scope.h"
 #include "session/capture_int.h"
-
-enum { COPY_CHUNK = 64 << 10 };
 
 /* A path as a capture makes it: names joined by single slashes, none of them "." or "..". */
 static bool is_plain(const char *path)
@@ -69,35 +66,21 @@ static int open_parent(int to_fd, const char *path, int *ret, const char **ret_n
     return 0;
 }
 
-static int copy_bytes(int from, int to, uint64_t size, struct err *e)
-{
-    scoped(freep) char *chunk = malloc(COPY_CHUNK);
-    if (!chunk)
-        return err_set(e, ERR_NO_MEMORY, "copy a file");
-    while (size > 0) {
-        size_t got, want = size < COPY_CHUNK ? size : COPY_CHUNK;
-        if (fd_read_all(from, chunk, want, &got, e) || fd_write_all(to, chunk, got, e))
-            return -1;
-        if (got < want)
-            return err_set(e, ERR_CONFLICT, "changed while it was copied");
-        size -= got;
-    }
-    return 0;
-}
-
 /* Copies what `from` holds, if it stays what it is meanwhile. */
-static int copy_content(int from, int to, uint64_t size_max, struct err *e)
+static int copy_still(int from, int to, uint64_t size_max, struct err *e)
 {
-    struct stat before, after;
-    if (fstat(from, &before))
-        return err_sys(e, errno, "look at it");
-    if (!S_ISREG(before.st_mode))
+    struct file_stamp before = {0}, after = {0};
+    (void)content_settle(from, /* is_written_back= */ false, &before); /* compared below */
+    if (before.kind != STAMP_FILE)
         return err_set(e, ERR_INVALID, "not a regular file");
-    if ((uint64_t)before.st_size > size_max)
+    if (before.size > size_max)
         return err_set(e, ERR_LIMIT, "larger than %llu bytes", (unsigned long long)size_max);
-    if (copy_bytes(from, to, (uint64_t)before.st_size, e))
-        return -1;
-    if (fstat(from, &after) || !content_is_same(&before, &after))
+    uint64_t len;
+    int error = copy_content(from, to, before.size, &len);
+    if (error)
+        return err_sys(e, -error, "copy a file");
+    if (len < before.size || !content_settle(from, /* is_written_back= */ false, &after) ||
+        !stamp_is_same(&before, &after))
         return err_set(e, ERR_CONFLICT, "changed while it was copied");
     return 0;
 }
@@ -108,10 +91,10 @@ static int place(int from, int dir_fd, const char *name, uint64_t size_max, stru
     char draft[ID_SIZE];
     if (id_make(".cicada-", draft, e))
         return -1;
-    scoped(fd_closep) int to = open_name(dir_fd, draft, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    scoped(fd_closep) int to = open_name(dir_fd, draft, O_RDWR | O_CREAT | O_EXCL, 0644);
     if (to < 0)
         return err_sys(e, -to, "create it");
-    if (copy_content(from, to, size_max, e))
+    if (copy_still(from, to, size_max, e))
         goto fail;
     if (renameat(dir_fd, draft, dir_fd, name)) {
         err_sys(e, errno, "put it in its place");

@@ -32,6 +32,7 @@ struct exec {
     bool is_done;     /* DONE came */
     bool has_end;     /* run->end is decided */
     bool clears_next; /* CLEAR with WAIT: forget displays when the next one comes */
+    bool leaves_files;
     size_t display_bytes;
     int64_t deadline_us; /* of the wall clock, or of the next step of an interrupt */
     int interrupts;
@@ -317,7 +318,7 @@ static void collect(struct exec *x)
     struct err e = {0};
     if (k->state != KERNEL_DEAD && !has_counters(k))
         ask_usage(k); /* the answer is usually there when the files have been looked at */
-    if (capture_next(k->data_fd, &k->files, &x->run->files, &e))
+    if (!x->leaves_files && capture_next(k->data.dir_fd, &k->files, &x->run->files, &e))
         snprintf(x->run->hint, sizeof x->run->hint, "The files of this run could not be listed.");
     if (k->state != KERNEL_DEAD)
         measure(x);
@@ -400,12 +401,16 @@ int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_s
                         .started_wall_us = clock_wall_us(),
                         .limits = k->limits};
     ret->limits.wall_ms = wall_ms;
-    struct exec x = {
-        .k = k, .sink = sink, .run = ret, .deadline_us = begun_us + (int64_t)wall_ms * 1000};
+    struct exec x = {.k = k,
+                     .sink = sink,
+                     .run = ret,
+                     .leaves_files = spec->leaves_files || k->data.lower_count > 0,
+                     .deadline_us = begun_us + (int64_t)wall_ms * 1000};
     atomic_store_explicit(&k->is_cancelled, false, memory_order_release);
     if (spec->cancel && atomic_load_explicit(spec->cancel, memory_order_acquire))
         kernel_cancel(k);
-    snapshot_settle(&k->files);
+    if (!x.leaves_files)
+        snapshot_settle(&k->files);
     if (send_run(k, spec, e)) {
         buf_done(&k->out); /* nothing of it has been sent */
         kernel_enter(k, KERNEL_IDLE);

@@ -88,7 +88,7 @@ static int set_up(void **state)
                            .out_fd = -1,
                            .counters = COUNTERS_NONE,
                            .out = BUF_INIT(1 << 20)};
-    s->k.data_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s->k.data.dir_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     s->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
     s->k.handle = pair[0], s->handle = pair[1];
@@ -112,9 +112,9 @@ static int tear_down(void **state)
     uint64_t one = 1;
     assert_int_equal(write(s->stop, &one, sizeof one), sizeof one);
     assert_int_equal(pthread_join(s->thread, NULL), 0);
-    int *fds[] = {&s->k.handle,  &s->k.control, &s->k.stream[0], &s->k.stream[1],
-                  &s->k.wake,    &s->k.data_fd, &s->handle,      &s->control,
-                  &s->stream[0], &s->stream[1], &s->stop};
+    int *fds[] = {&s->k.handle,  &s->k.control,     &s->k.stream[0], &s->k.stream[1],
+                  &s->k.wake,    &s->k.data.dir_fd, &s->handle,      &s->control,
+                  &s->stream[0], &s->stream[1],     &s->stop};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         fd_closep(fds[i]);
     frame_reader_done(&s->k.in);

@@ -17,7 +17,7 @@
  *     images_open(&options, &store, e)
  *     images_find(store, &image, e) ||
  *         images_bake(store, spawner, BAKE_IF_NEEDED, &sink, &image, e)
- *     kernel_start(spawner, &limits, data_fd, &(struct kernel_origin){image.fd, -1, -1}, &k, e)
+ *     kernel_start(spawner, &limits, &data, &(struct kernel_origin){image.fd, -1, -1}, &k, e)
  *
  * Any number of threads and processes may use one store. All calls block on disk.
  */

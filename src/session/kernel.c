@@ -15,7 +15,12 @@
 #include "session/kernel_int.h"
 #include "session/zone.h"
 
-enum { KILL_TIMEOUT_MS = 10000, ASK_TIMEOUT_MS = 10000, DEMAND_TIMEOUT_MS = 10000 };
+enum {
+    KILL_TIMEOUT_MS = 10000,
+    ASK_TIMEOUT_MS = 10000,
+    DEMAND_TIMEOUT_MS = 10000,
+    BRING_TIMEOUT_MS = 120000, /* the spawner gives up earlier */
+};
 
 bool kernel_may_enter(enum kernel_state from, enum kernel_state to)
 {
@@ -46,30 +51,33 @@ int kernel_begin(struct kernel *k, struct err *e)
     return 0;
 }
 
-static int request(struct kernel *k, const struct jail_request *request, int fd, struct err *e)
+static int request(struct kernel *k, const struct jail_request *request, const int *fds,
+                   size_t fd_count, struct err *e)
 {
     uint8_t bytes[JAIL_REQUEST_SIZE];
     jail_request_put(request, bytes);
     if (k->handle < 0)
         return err_set(e, ERR_UNAVAILABLE, "the jail has ended");
-    return fd_send(k->handle, bytes, sizeof bytes, &fd, fd >= 0 ? 1 : 0, e);
+    return fd_send(k->handle, bytes, sizeof bytes, fds, fd_count, e);
 }
 
 void kernel_request(struct kernel *k, enum jail_request_kind kind)
 {
     struct err ignored = {0};
-    (void)request(k, &(struct jail_request){.kind = kind}, -1, &ignored);
+    (void)request(k, &(struct jail_request){.kind = kind}, NULL, 0, &ignored);
 }
 
-int kernel_wish(struct kernel *k, const struct jail_request *what, int fd, struct err *e)
+int kernel_wish(struct kernel *k, const struct jail_request *what, const int *fds, size_t fd_count,
+                struct err *e)
 {
     k->answer = (struct jail_event){0};
-    return request(k, what, fd, e);
+    return request(k, what, fds, fd_count, e);
 }
 
 int kernel_await(struct kernel *k, enum jail_event_kind wanted, struct err *e)
 {
-    int64_t deadline_us = clock_us() + DEMAND_TIMEOUT_MS * 1000;
+    int64_t deadline_us =
+        clock_us() + (wanted == JAIL_BROUGHT ? BRING_TIMEOUT_MS : DEMAND_TIMEOUT_MS) * 1000;
     while (k->answer.kind != wanted && k->end.kind == 0) {
         if (pump(k, deadline_us, &pump_discard, e))
             return -1;
@@ -79,10 +87,10 @@ int kernel_await(struct kernel *k, enum jail_event_kind wanted, struct err *e)
     return k->answer.kind == wanted ? 0 : err_set(e, ERR_UNAVAILABLE, "the jail has ended");
 }
 
-int kernel_demand(struct kernel *k, const struct jail_request *what, int fd,
-                  enum jail_event_kind wanted, struct err *e)
+int kernel_demand(struct kernel *k, const struct jail_request *what, enum jail_event_kind wanted,
+                  struct err *e)
 {
-    return kernel_wish(k, what, fd, e) || kernel_await(k, wanted, e) ? -1 : 0;
+    return kernel_wish(k, what, NULL, 0, e) || kernel_await(k, wanted, e) ? -1 : 0;
 }
 
 void kernel_kill(struct kernel *k, const struct pump_user *user)

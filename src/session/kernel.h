@@ -1,7 +1,7 @@
 /* kernel.h -- a living Python kernel in its jail, seen from the engine.
  *
  *     struct kernel *k;
- *     kernel_start(spawner, &limits, data_fd, &ORIGIN_COLD, &k, e)   a jail, a kernel in it, sealed
+ *     kernel_start(spawner, &limits, &data, &ORIGIN_COLD, &k, e)     a jail, a kernel in it, sealed
  *     kernel_run(k, &spec, &sink, &run, e)                           blocks until the run has ended
  *     kernel_free(k)                                                 kills what is left
  *
@@ -30,6 +30,7 @@
 
 #include "session/run.h"
 
+struct jail_data;
 struct names;
 struct spawner;
 struct kernel;
@@ -43,12 +44,12 @@ struct kernel_origin {
 };
 #define ORIGIN_COLD ((struct kernel_origin){.image_fd = -1, .delta_fd = -1, .libraries_fd = -1})
 
-/* `data_fd` is the directory the code will see as /mnt/data; borrowed, but must stay open as long
- * as the kernel lives. -1 starts a parked kernel, which waits for kernel_attach; only without a
+/* `data` is what the code will see as /mnt/data; its descriptors are borrowed, but must stay open as
+ * long as the kernel lives. NULL starts a parked kernel, which waits for kernel_attach; only without a
  * delta. Blocks until the kernel is ready. Fails with ERR_UNAVAILABLE and the setup step that
  * failed, ERR_INVALID for limits out of range, or ERR_DAMAGED when what came out of the delta died
  * at once. */
-int kernel_start(struct spawner *s, const struct limits *limits, int data_fd,
+int kernel_start(struct spawner *s, const struct limits *limits, const struct jail_data *data,
                  const struct kernel_origin *origin, struct kernel **ret, struct err *e);
 
 /* Has a parked kernel touch the memory that most code will need. Blocks. On failure it is dead. */
@@ -56,7 +57,7 @@ int kernel_warm(struct kernel *k, struct err *e);
 
 /* Gives a parked kernel its data directory, as kernel_start would have. Blocks until the jail has
  * it. Fails with ERR_CONFLICT (not parked) or ERR_UNAVAILABLE; then it is dead. */
-int kernel_attach(struct kernel *k, int data_fd, struct err *e);
+int kernel_attach(struct kernel *k, const struct jail_data *data, struct err *e);
 
 /* Ends the jail if it still runs, waits until the spawner has cleaned up, frees. NULL is fine. */
 void kernel_free(struct kernel *k);

@@ -26,7 +26,7 @@ enum kernel_stream { STREAM_OUT, STREAM_ERR, STREAM_COUNT };
 struct kernel {
     enum kernel_state state;
     struct limits limits;
-    int data_fd;              /* borrowed; -1: parked */
+    struct jail_data data;    /* borrowed; dir_fd -1: parked */
     int handle;               /* the jail's; -1 once it has ended and is cleaned up */
     int control;              /* frames; -1: closed by the kernel */
     int stream[STREAM_COUNT]; /* read ends of its stdout and stderr */
@@ -44,7 +44,7 @@ struct kernel {
     size_t out_fd_at;
     struct counters counters; /* of its cgroup */
     struct jail_event used;   /* the newest USED or ENDED, or read from the counters */
-    struct jail_event answer; /* the newest ATTACHED or SWITCHED; kind 0: none since asked */
+    struct jail_event answer; /* the newest ATTACHED, SWITCHED, BROUGHT; kind 0: none since asked */
     struct jail_event end;    /* kind JAIL_ENDED or JAIL_FAILED once it is over */
     uint64_t cpu_before_us;   /* up to the end of the previous run */
     struct snapshot files;    /* /mnt/data at the end of the previous run */
@@ -93,9 +93,9 @@ int pump_acknowledge(struct kernel *k, const struct frame *frame, struct err *e)
 int pump_until(struct kernel *k, const bool *is_done, int64_t deadline_us,
                const struct pump_user *user, const char *what, struct err *e);
 
-/* Asks for a jail and is its kernel's owner; *ret is STARTING. `image_fd` and `delta_fd` as the
+/* Asks for a jail and is its kernel's owner; *ret is STARTING. `data` may be NULL. `image_fd` and `delta_fd` as the
  * spec says. */
-int kernel_open(struct spawner *s, const struct jail_spec *spec, int data_fd,
+int kernel_open(struct spawner *s, const struct jail_spec *spec, const struct jail_data *data,
                 const struct kernel_origin *origin, struct kernel **ret, struct err *e);
 
 /* IDLE to BUSY, or ERR_CONFLICT. */
@@ -104,13 +104,14 @@ int kernel_begin(struct kernel *k, struct err *e);
 /* Asks the spawner. Failing to is not noticed here: the handle will close. */
 void kernel_request(struct kernel *k, enum jail_request_kind kind);
 
-/* Asks the spawner for something that it answers by an event of kind `wanted`, with a descriptor or
- * -1, and waits for it: then it is in k->answer. Fails with ERR_UNAVAILABLE when the jail ends. */
-int kernel_demand(struct kernel *k, const struct jail_request *request, int fd,
-                  enum jail_event_kind wanted, struct err *e);
+/* Asks the spawner for something that it answers by an event of kind `wanted` and waits for it: then
+ * it is in k->answer. Fails with ERR_UNAVAILABLE when the jail ends. */
+int kernel_demand(struct kernel *k, const struct jail_request *request, enum jail_event_kind wanted,
+                  struct err *e);
 
-/* The same in two steps, for who has something to do meanwhile. */
-int kernel_wish(struct kernel *k, const struct jail_request *request, int fd, struct err *e);
+/* The same in two steps, with descriptors, for who has something to do meanwhile. */
+int kernel_wish(struct kernel *k, const struct jail_request *request, const int *fds,
+                size_t fd_count, struct err *e);
 int kernel_await(struct kernel *k, enum jail_event_kind wanted, struct err *e);
 
 /* Reads what the spawner said without waiting. */

@@ -123,7 +123,7 @@ static int make(struct pool *p)
     if (current_take(p->options.current, &image, &why))
         return -1;
     const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1, .libraries_fd = -1};
-    if (kernel_start(p->options.spawner, &p->options.limits, /* data_fd= */ -1, &origin, &it.kernel,
+    if (kernel_start(p->options.spawner, &p->options.limits, /* data= */ NULL, &origin, &it.kernel,
                      &why))
         return -1;
     if (kernel_warm(it.kernel, &why)) {

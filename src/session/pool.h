@@ -9,7 +9,7 @@
  *
  *     pool_open(&options, &pool, e)
  *     k = pool_take(pool, &limits, image)        NULL: start one yourself
- *     kernel_attach(k, data_fd, e)
+ *     kernel_attach(k, &data, e)
  *
  * Safe for any number of threads.
  */

@@ -55,12 +55,12 @@ static void other_limits_do_not_come_from_the_pool_unless_a_jail_does_not_care(v
     open_pool(w, 1, 1);
     (void)await_ready(w, 1);
     options.limits.memory_bytes /= 2;
-    assert_int_equal(session_new(w->all, &options, w->data, &small, &e), 0);
+    assert_int_equal(session_new(w->all, &options, &JAIL_DATA_PLAIN(w->data), &small, &e), 0);
     pool_look(w->pool, &info);
     assert_int_equal(info.taken, 0);
     options.limits = LIMITS_DEFAULT;
     options.limits.wall_ms = 5000;
-    assert_int_equal(session_new(w->all, &options, w->data, &quick, &e), 0);
+    assert_int_equal(session_new(w->all, &options, &JAIL_DATA_PLAIN(w->data), &quick, &e), 0);
     pool_look(w->pool, &info);
     assert_int_equal(info.taken, 1);
     session_look(quick, &about);

@@ -159,7 +159,7 @@ static void hear(struct kernel *k, const struct jail_event *event)
 {
     if (event->kind == JAIL_STARTED)
         k->has_started = true;
-    if (event->kind == JAIL_ATTACHED || event->kind == JAIL_SWITCHED)
+    if (event->kind == JAIL_ATTACHED || event->kind == JAIL_SWITCHED || event->kind == JAIL_BROUGHT)
         k->answer = *event;
     if (event->kind == JAIL_USED || event->kind == JAIL_ENDED) {
         k->used = *event;

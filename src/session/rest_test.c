@@ -60,7 +60,8 @@ static struct kernel *start(struct world *w, int data_fd, int image_fd, int delt
     struct kernel *k = NULL;
     struct err e = {0};
     const struct kernel_origin origin = {image_fd, delta_fd, -1};
-    if (kernel_start(w->spawner, &w->limits, data_fd, &origin, &k, &e))
+    if (kernel_start(w->spawner, &w->limits, data_fd < 0 ? NULL : &JAIL_DATA_PLAIN(data_fd),
+                     &origin, &k, &e))
         fail_msg("%s", e.text);
     return k;
 }
@@ -140,10 +141,10 @@ static void a_parked_one_runs_nothing_before_it_is_attached(void **state)
     assert_int_equal(kernel_run(k, &spec, NULL, &run, &e), -1);
     assert_int_equal(e.code, ERR_CONFLICT);
     assert_int_equal(kernel_warm(k, &e), 0);
-    assert_int_equal(kernel_attach(k, w->dir.fd, &e), 0);
+    assert_int_equal(kernel_attach(k, &JAIL_DATA_PLAIN(w->dir.fd), &e), 0);
     scoped(freep) char *env = output(k, "env");
     assert_non_null(strstr(env, "WARM=1 OMP_NUM_THREADS=1 "));
-    assert_int_equal(kernel_attach(k, w->dir.fd, &e), -1);
+    assert_int_equal(kernel_attach(k, &JAIL_DATA_PLAIN(w->dir.fd), &e), -1);
     assert_int_equal(e.code, ERR_CONFLICT);
     kernel_free(k);
 }
@@ -266,7 +267,8 @@ static void a_delta_that_is_none_starts_nothing(void **state)
     struct err e = {0};
     assert_int_equal(write(w->delta, "rubbish\n", 8), 8);
     assert_int_equal(lseek(w->delta, 0, SEEK_SET), 0);
-    assert_int_equal(kernel_start(w->spawner, &w->limits, w->dir.fd, &origin, &k, &e), -1);
+    assert_int_equal(
+        kernel_start(w->spawner, &w->limits, &JAIL_DATA_PLAIN(w->dir.fd), &origin, &k, &e), -1);
     assert_int_equal(e.code, ERR_DAMAGED);
 }
 

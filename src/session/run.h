@@ -72,6 +72,9 @@ struct run_spec {
     /* True ends the run as cancelled, also before it has begun: whoever sets it calls
      * session_cancel (kernel_cancel) afterwards, and no matter when, it is not missed. May be NULL. */
     const atomic_bool *cancel;
+    /* True: whoever runs it looks for changed files (working.h), and run.files stays empty. So it
+     * does with an overlay, whatever this says. */
+    bool leaves_files;
 };
 
 struct run {

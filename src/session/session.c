@@ -46,6 +46,33 @@ void session_take_kernel(struct session *s, struct kernel *k, const char *image)
     pthread_mutex_unlock(&s->lock);
 }
 
+static void drop_data(struct session *s)
+{
+    int fds[JAIL_DATA_FDS];
+    size_t count = jail_data_fds(&s->data, fds);
+    for (size_t i = 0; i < count; i++)
+        fd_closep(&fds[i]);
+    s->data = JAIL_DATA_PLAIN(-1);
+}
+
+int session_keep_data(struct session *s, const struct jail_data *data, struct err *e)
+{
+    int fds[JAIL_DATA_FDS];
+    if (s->data.dir_fd >= 0)
+        return 0;
+    size_t count = jail_data_fds(data, fds), kept = 0;
+    while (kept < count && (fds[kept] = fcntl(fds[kept], F_DUPFD_CLOEXEC, 0)) >= 0)
+        kept++;
+    if (kept == count) {
+        s->data = jail_data_from(fds, data->lower_count);
+        return 0;
+    }
+    err_sys(e, errno, "keep the data directory");
+    while (kept > 0)
+        (void)close(fds[--kept]);
+    return -1;
+}
+
 struct kernel *session_leave_kernel(struct session *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -59,8 +86,7 @@ struct kernel *session_leave_kernel(struct session *s)
     pthread_mutex_unlock(&s->lock);
     for (size_t i = 0; i < count; i++)
         twin_done(&s->undo[i].twin);
-    fd_closep(&s->data_fd);
-    s->data_fd = -1;
+    drop_data(s);
     return k;
 }
 
@@ -98,7 +124,7 @@ static int start_from_pool(struct session *s)
     struct kernel *k = s->all->pool ? pool_take(s->all->pool, &s->limits, image) : NULL;
     if (!k)
         return -1;
-    if (kernel_attach(k, s->data_fd, &ignored)) {
+    if (kernel_attach(k, &s->data, &ignored)) {
         kernel_free(k);
         return -1;
     }
@@ -113,7 +139,7 @@ static int start_from_image(struct session *s, struct err *e)
     if (current_take(s->all->current, &image, e))
         return -1;
     const struct kernel_origin origin = {.image_fd = image.fd, .delta_fd = -1, .libraries_fd = -1};
-    if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &origin, &k, e))
+    if (kernel_start(s->all->spawner, &s->limits, &s->data, &origin, &k, e))
         return -1;
     session_take_kernel(s, k, image.id);
     return 0;
@@ -125,7 +151,7 @@ static int start_anyhow(struct session *s, struct err *e)
     struct kernel *k;
     if (can_use_images(s) && (start_from_pool(s) == 0 || start_from_image(s, &why) == 0))
         return 0;
-    if (kernel_start(s->all->spawner, &s->limits, s->data_fd, &ORIGIN_COLD, &k, e))
+    if (kernel_start(s->all->spawner, &s->limits, &s->data, &ORIGIN_COLD, &k, e))
         return -1;
     session_take_kernel(s, k, "");
     return 0;
@@ -141,19 +167,13 @@ int session_start(struct session *s, struct err *e)
     return -1;
 }
 
-static int keep_data(struct session *s, int data_fd, struct err *e)
-{
-    if (s->data_fd < 0)
-        s->data_fd = fcntl(data_fd, F_DUPFD_CLOEXEC, 0);
-    return s->data_fd < 0 ? err_sys(e, errno, "keep the data directory") : 0;
-}
-
 /* RISING to a kernel. 0, or -1 and whether there is still a file to wake from later. */
-static int rise(struct session *s, bool is_asleep, int data_fd, bool *ret_has_file, struct err *e)
+static int rise(struct session *s, bool is_asleep, const struct jail_data *data, bool *ret_has_file,
+                struct err *e)
 {
     struct names none = {0};
     *ret_has_file = is_asleep;
-    if (keep_data(s, data_fd, e))
+    if (session_keep_data(s, data, e))
         return -1;
     if (is_asleep) {
         int got = session_awaken(s, e);
@@ -162,14 +182,14 @@ static int rise(struct session *s, bool is_asleep, int data_fd, bool *ret_has_fi
         *ret_has_file = false;
         s->owes_loss = true;
     }
-    if (keep_data(s, data_fd, e) || session_start(s, e))
+    if (session_keep_data(s, data, e) || session_start(s, e))
         return -1;
     if (s->owes_loss)
         kernel_foretell(s->kernel, STATE_LOST, &none);
     return 0;
 }
 
-int session_rise(struct session *s, int data_fd, struct err *e)
+int session_rise(struct session *s, const struct jail_data *data, struct err *e)
 {
     bool has_file;
     if (s->life == LIFE_GONE)
@@ -180,7 +200,7 @@ int session_rise(struct session *s, int data_fd, struct err *e)
         return 0;
     bool is_asleep = s->life == LIFE_ASLEEP;
     session_step(s, LIFE_RISE);
-    if (rise(s, is_asleep, data_fd, &has_file, e)) {
+    if (rise(s, is_asleep, data, &has_file, e)) {
         session_drop_kernel(s);
         session_step(s, has_file ? LIFE_SLEPT : LIFE_LOST);
         return -1;
@@ -280,14 +300,14 @@ static void leave_busy(struct session *s)
     session_step(s, LIFE_LOST);
 }
 
-int session_run(struct session *which, int data_fd, const struct run_spec *spec,
+int session_run(struct session *which, const struct jail_data *data, const struct run_spec *spec,
                 const struct run_sink *sink, struct run *ret, struct err *e)
 {
     scoped(session_endp) struct session *s = session_begin(which);
-    if (session_rise(s, data_fd, e))
+    if (session_rise(s, data, e))
         return -1;
     take_snapshot(s);
-    if (session_rise(s, data_fd, e)) /* should that have killed it */
+    if (session_rise(s, data, e)) /* should that have killed it */
         return -1;
     session_step(s, LIFE_BEGIN);
     int failed = kernel_run(s->kernel, spec, sink, ret, e);
@@ -309,11 +329,11 @@ void session_cancel(struct session *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-int session_ask(struct session *which, int data_fd, const char *topic, const char *code,
-                uint32_t cursor, char **ret, struct err *e)
+int session_ask(struct session *which, const struct jail_data *data, const char *topic,
+                const char *code, uint32_t cursor, char **ret, struct err *e)
 {
     scoped(session_endp) struct session *s = session_begin(which);
-    if (session_rise(s, data_fd, e))
+    if (session_rise(s, data, e))
         return -1;
     session_step(s, LIFE_BEGIN);
     int failed = kernel_ask(s->kernel, topic, code, cursor, ret, e);
@@ -324,10 +344,10 @@ int session_ask(struct session *which, int data_fd, const char *topic, const cha
     return failed;
 }
 
-int session_wake(struct session *which, int data_fd, struct err *e)
+int session_wake(struct session *which, const struct jail_data *data, struct err *e)
 {
     scoped(session_endp) struct session *s = session_begin(which);
-    return session_rise(s, data_fd, e);
+    return session_rise(s, data, e);
 }
 
 int session_settle(struct session *which, struct err *e)

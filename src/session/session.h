@@ -1,8 +1,8 @@
 /* session.h -- sessions that are awake or asleep, under one id.
  *
  *     sessions_open(&options, &all, e)
- *     session_new(all, &wishes, data_fd, &s, e)          a kernel, at once
- *     session_run(s, data_fd, &spec, &sink, &run, e)     wakes it if it sleeps
+ *     session_new(all, &wishes, &data, &s, e)            a kernel, at once
+ *     session_run(s, &data, &spec, &sink, &run, e)       wakes it if it sleeps
  *     session_settle(s, e)                               after the answer: what can wait
  *     session_sleep(s, REST_POLITE, &rest, e)            a file; no process, no memory
  *     session_unref(s)
@@ -13,7 +13,8 @@
  * what was branched, so the first run of a branch is WOKEN.
  *
  * The data directory is not part of a session: whoever calls brings it, whenever a kernel may have
- * to be started. It is borrowed during the call; an awake session keeps a duplicate.
+ * to be started. It is borrowed during the call; an awake session keeps duplicates of its
+ * descriptors.
  *
  * Any number of threads. A session does one thing at a time: a call waits until the one before it
  * has ended, so cancel a run before you put its session to sleep. Only session_cancel, _look, _id
@@ -36,6 +37,7 @@
 #include "wire/jail.h"
 
 struct current;
+struct graft_result;
 struct pool;
 struct session;
 struct session_info;
@@ -75,8 +77,8 @@ struct session_options {
 
 /* Starts one: from the pool, the image, or cold. *ret is the caller's to unref. Fails like
  * kernel_start. */
-int session_new(struct sessions *all, const struct session_options *options, int data_fd,
-                struct session **ret, struct err *e);
+int session_new(struct sessions *all, const struct session_options *options,
+                const struct jail_data *data, struct session **ret, struct err *e);
 
 /* One that exists, also one that an earlier process put to sleep. Fails with ERR_NOT_FOUND. */
 int session_find(struct sessions *all, const char *id, struct session **ret, struct err *e);
@@ -115,18 +117,24 @@ void session_look(struct session *s, struct session_info *ret);
 
 /* Runs code; fails like kernel_run, or like kernel_start when there was no kernel and none could be
  * had: then the session is what it was. */
-int session_run(struct session *s, int data_fd, const struct run_spec *spec,
+int session_run(struct session *s, const struct jail_data *data, const struct run_spec *spec,
                 const struct run_sink *sink, struct run *ret, struct err *e);
 
 /* Ends the run that goes on, if one does. */
 void session_cancel(struct session *s);
 
 /* kernel_ask; wakes it. */
-int session_ask(struct session *s, int data_fd, const char *topic, const char *code,
-                uint32_t cursor, char **ret, struct err *e);
+int session_ask(struct session *s, const struct jail_data *data, const char *topic,
+                const char *code, uint32_t cursor, char **ret, struct err *e);
 
 /* Wakes it and runs nothing. */
-int session_wake(struct session *s, int data_fd, struct err *e);
+int session_wake(struct session *s, const struct jail_data *data, struct err *e);
+
+/* Applies a tree of changes (base/graft.h) to the data directory of a session that is awake, as its own
+ * code could do it: paths that this cannot be done with are left out and counted. What is brought does
+ * not count as its growth. Fails with ERR_CONFLICT when it is not awake (then the tree can be grafted
+ * directly), or with ERR_UNAVAILABLE when it could not be done or not to the end. Blocks. */
+int session_bring(struct session *s, int changes_fd, struct graft_result *ret, struct err *e);
 
 /* What is due after a run, but not while somebody waits for its answer: the snapshot of what it
  * left, and making it durable that its old file is gone (until then a power cut may bring back what
@@ -157,7 +165,8 @@ int session_sleep(struct session *s, enum rest_way way, struct session_rest *ret
  * own. One that is awake is written down and woken beside itself; of one that sleeps the file is
  * copied, and the branch sleeps. Fails with ERR_CONFLICT and the reasons when it cannot be written
  * down. */
-int session_fork(struct session *s, int data_fd, struct session **ret, struct err *e);
+int session_fork(struct session *s, const struct jail_data *data, struct session **ret,
+                 struct err *e);
 
 /* Back to what it was before run number `run`, from 1. Its files are not touched. Fails with
  * ERR_NOT_FOUND when there is no snapshot of that. */

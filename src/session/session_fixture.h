@@ -107,7 +107,7 @@ static inline struct session *start(struct world *w, uint32_t snapshots)
     const struct session_options options = {.limits = LIMITS_DEFAULT, .snapshots = snapshots};
     struct session *s = NULL;
     struct err e = {0};
-    if (session_new(w->all, &options, w->data, &s, &e))
+    if (session_new(w->all, &options, &JAIL_DATA_PLAIN(w->data), &s, &e))
         fail_msg("%s", e.text);
     return s;
 }
@@ -125,7 +125,7 @@ static inline void run_code(struct world *w, struct session *s, const char *code
 {
     const struct run_spec spec = {.code = code, .code_len = strlen(code)};
     struct err e = {0};
-    if (session_run(s, w->data, &spec, NULL, ret, &e))
+    if (session_run(s, &JAIL_DATA_PLAIN(w->data), &spec, NULL, ret, &e))
         fail_msg("%s", e.text);
 }
 

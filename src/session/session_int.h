@@ -42,7 +42,7 @@ struct session {
     struct limits limits;
     uint32_t snapshots;
     char tz[ZONE_SIZE];
-    int data_fd;               /* a duplicate while there is a kernel; -1 */
+    struct jail_data data;     /* duplicates while there is a kernel; dir_fd is -1 otherwise */
     char image[HASH_HEX_SIZE]; /* that the kernel came from; "": cold */
     bool has_old_libraries;    /* it imports what was there when its image was made */
     bool owes_loss;            /* it died and no run has said so */
@@ -85,7 +85,10 @@ void session_step(struct session *s, enum life_event event);
 
 /* A kernel if it has none: started, or woken from its file. Where the file cannot be woken, it is
  * set aside, and a new kernel will say LOST. On failure it is what it was. */
-int session_rise(struct session *s, int data_fd, struct err *e);
+int session_rise(struct session *s, const struct jail_data *data, struct err *e);
+
+/* Keeps duplicates of the descriptors, unless it has some. */
+int session_keep_data(struct session *s, const struct jail_data *data, struct err *e);
 
 /* Its memory is gone, and the next run says so and how that came about. */
 void session_forget(struct session *s, const char *how);

@@ -2,8 +2,11 @@
  * is slumber_test.c's. */
 #include "session/session.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
+#include "base/graft.h"
 #include "session/session_fixture.h"
 
 static void settle(struct session *s)
@@ -85,7 +88,7 @@ static void too_many_snapshots_are_refused_and_the_most_are_not(void **state)
                                             .snapshots = SNAPSHOTS_MAX + 1};
     struct session *bad = NULL;
     struct err e = {0};
-    assert_int_equal(session_new(w->all, &options, w->data, &bad, &e), -1);
+    assert_int_equal(session_new(w->all, &options, &JAIL_DATA_PLAIN(w->data), &bad, &e), -1);
     assert_int_equal(e.code, ERR_INVALID);
     scoped(session_unrefp) struct session *s = start(w, SNAPSHOTS_MAX);
     for (int i = 0; i < SNAPSHOTS_MAX + 3; i++) {
@@ -191,7 +194,7 @@ static struct session *start_in(struct world *w, const char *tz)
     struct session *s = NULL;
     struct err e = {0};
     (void)snprintf(options.tz, sizeof options.tz, "%s", tz);
-    if (session_new(w->all, &options, w->data, &s, &e))
+    if (session_new(w->all, &options, &JAIL_DATA_PLAIN(w->data), &s, &e))
         fail_msg("%s", e.text);
     return s;
 }
@@ -213,7 +216,7 @@ static void every_kernel_of_a_session_has_its_time_zone(void **state)
     struct run run;
     struct err e = {0};
     assert_zone(w, s, "CET-1CEST");
-    assert_int_equal(session_fork(s, w->data, &branch, &e), 0);
+    assert_int_equal(session_fork(s, &JAIL_DATA_PLAIN(w->data), &branch, &e), 0);
     assert_zone(w, branch, "CET-1CEST");
     session_unref(branch);
     run_code(w, s, "die", &run);
@@ -246,7 +249,7 @@ static void an_unknown_zone_is_refused(void **state)
     const struct session_options options = {.limits = LIMITS_DEFAULT, .tz = "Mars/Base"};
     struct session *s = NULL;
     struct err e = {0};
-    assert_int_equal(session_new(w->all, &options, w->data, &s, &e), -1);
+    assert_int_equal(session_new(w->all, &options, &JAIL_DATA_PLAIN(w->data), &s, &e), -1);
     assert_int_equal(e.code, ERR_INVALID);
     assert_non_null(strstr(e.text, "Europe/Berlin"));
 }
@@ -260,7 +263,7 @@ static void *run_and_sleep(void *arg)
         struct session_rest rest;
         struct run run;
         struct err e = {0};
-        if (session_run(s, w->data, &spec, NULL, &run, &e))
+        if (session_run(s, &JAIL_DATA_PLAIN(w->data), &spec, NULL, &run, &e))
             return "run";
         bool is_right = run.end == END_OK && run.out.total == 7;
         run_done(&run);
@@ -294,9 +297,88 @@ static void a_question_wakes_it_too(void **state)
     struct err e = {0};
     put_to_sleep(s);
     scoped(freep) char *reply = NULL;
-    assert_int_equal(session_ask(s, w->data, "complete", "imp", 3, &reply, &e), 0);
+    assert_int_equal(session_ask(s, &JAIL_DATA_PLAIN(w->data), "complete", "imp", 3, &reply, &e),
+                     0);
     assert_string_equal(reply, "{}");
     expect(w, s, "get", "\n", STATE_WOKEN);
+}
+
+/* Two descriptors of one directory are enough for a spawner that looks at none. */
+static struct jail_data layers_of(const struct world *w)
+{
+    return (struct jail_data){
+        .dir_fd = w->data, .work_fd = w->data, .lower_fds = {w->data}, .lower_count = 1};
+}
+
+static void changes_are_brought_only_to_a_session_that_is_awake(void **state)
+{
+    struct world *w = *state;
+    struct graft_result result;
+    struct err e = {0};
+
+    const struct session_options options = {.limits = LIMITS_DEFAULT};
+    const struct jail_data layers = layers_of(w);
+    struct session *s = NULL;
+    scratch_mkdir(&w->dir, "changes");
+    scoped(fd_closep) int changes =
+        openat(w->dir.fd, "changes", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(session_new(w->all, &options, &layers, &s, &e), 0);
+    assert_int_equal(mkdirat(changes, "one", 0700), 0);
+    assert_int_equal(mkdirat(changes, "two", 0700), 0);
+    assert_int_equal(session_bring(s, changes, &result, &e), 0);
+    assert_int_equal(result.put, 2);
+    assert_int_equal(result.removed, 1);
+    assert_int_equal(result.failed, 1);
+    assert_int_equal(result.first_errno, EACCES);
+    assert_string_equal(result.first_failed, "a/b");
+
+    assert_int_equal(mkdirat(changes, "busy", 0700), 0);
+    assert_int_equal(session_bring(s, changes, &result, &e), -1);
+    assert_int_equal(e.code, ERR_BUSY);
+
+    put_to_sleep(s);
+    assert_int_equal(session_bring(s, changes, &result, &e), -1);
+    assert_int_equal(e.code, ERR_CONFLICT);
+    session_unref(s);
+}
+
+static void a_session_with_layers_runs_sleeps_and_wakes_with_them(void **state)
+{
+    struct world *w = *state;
+    const struct session_options options = {.limits = LIMITS_DEFAULT};
+    const struct jail_data layers = layers_of(w);
+    struct run_spec spec = {.code = "set two", .code_len = 7};
+    struct session *s = NULL;
+    struct run run;
+    struct err e = {0};
+    assert_int_equal(session_new(w->all, &options, &layers, &s, &e), 0);
+    assert_int_equal(session_run(s, &layers, &spec, NULL, &run, &e), 0);
+    assert_int_equal(run.files.count, 0);
+    run_done(&run);
+    put_to_sleep(s);
+    assert_int_equal(session_wake(s, &layers, &e), 0);
+    struct session *branch = NULL;
+    assert_int_equal(session_fork(s, &layers, &branch, &e), 0);
+    session_unref(branch);
+    session_unref(s);
+}
+
+static void files_that_a_run_leaves_are_not_looked_for(void **state)
+{
+    struct world *w = *state;
+    scoped(session_unrefp) struct session *s = start(w, 0);
+    struct run_spec spec = {.code = "set one", .code_len = 7, .leaves_files = true};
+    struct run run;
+    struct err e = {0};
+    scoped(fd_closep) int fd = openat(w->data, "made", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(session_run(s, &JAIL_DATA_PLAIN(w->data), &spec, NULL, &run, &e), 0);
+    assert_int_equal(run.files.count, 0);
+    run_done(&run);
+    spec.leaves_files = false;
+    assert_int_equal(session_run(s, &JAIL_DATA_PLAIN(w->data), &spec, NULL, &run, &e), 0);
+    assert_int_equal(run.files.count, 1);
+    run_done(&run);
 }
 
 int main(void)
@@ -318,6 +400,9 @@ int main(void)
         TEST(an_unknown_zone_is_refused),
         TEST(threads_take_turns),
         TEST(a_question_wakes_it_too),
+        TEST(changes_are_brought_only_to_a_session_that_is_awake),
+        TEST(a_session_with_layers_runs_sleeps_and_wakes_with_them),
+        TEST(files_that_a_run_leaves_are_not_looked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

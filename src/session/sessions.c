@@ -99,7 +99,7 @@ static struct session *make_session(struct sessions *all, const struct session_s
     s->runs = seed->runs;
     s->generation = seed->generation;
     s->sleep_bytes = seed->sleep_bytes;
-    s->data_fd = -1;
+    s->data = JAIL_DATA_PLAIN(-1);
     (void)pthread_mutex_init(&s->busy, NULL);
     (void)pthread_mutex_init(&s->lock, NULL);
     if (seed->id) {
@@ -135,8 +135,8 @@ int session_add(struct sessions *all, const struct session_seed *seed, struct se
     return 0;
 }
 
-int session_new(struct sessions *all, const struct session_options *options, int data_fd,
-                struct session **ret, struct err *e)
+int session_new(struct sessions *all, const struct session_options *options,
+                const struct jail_data *data, struct session **ret, struct err *e)
 {
     struct session *s;
     if (options->snapshots > SNAPSHOTS_MAX)
@@ -146,7 +146,7 @@ int session_new(struct sessions *all, const struct session_options *options, int
         session_add(all, &seed, &s, e))
         return -1;
     (void)session_begin(s);
-    int failed = session_rise(s, data_fd, e);
+    int failed = session_rise(s, data, e);
     if (failed)
         session_step(s, LIFE_CLOSE);
     session_end(s);

@@ -241,7 +241,7 @@ static void one_that_wakes_after_an_upgrade_has_the_libraries_of_then(void **sta
     bake(w);
     /* The library is not in one of the places that jails know: so it counts as the system's. */
     expect_woken(w, s, "python3\n", "System libraries were upgraded");
-    assert_int_equal(session_fork(s, w->data, &branch, &e), 0);
+    assert_int_equal(session_fork(s, &JAIL_DATA_PLAIN(w->data), &branch, &e), 0);
     expect_woken(w, branch, "python3\n", "");
 }
 

@@ -64,10 +64,11 @@ static int make_head(const struct session *s, enum sleeper_kind kind, struct sle
 }
 
 /* Its file is durable: the kernel can go. In one that could write itself down nothing moves, so nobody
- * has to wait for its end; in another the code may still be at work on its files. */
+ * has to wait for its end; in another the code may still be at work on its files, and an overlay
+ * has to be gone before there can be another of the same layers. */
 static void fall_asleep(struct session *s, enum sleeper_kind kind, uint64_t size)
 {
-    if (kind == SLEEPER_DELTA)
+    if (kind == SLEEPER_DELTA && s->data.lower_count == 0)
         kernel_abandon(session_leave_kernel(s));
     else
         session_drop_kernel(s);
@@ -227,14 +228,14 @@ static int start_delta(struct session *s, const struct limits *limits,
     off_t begin = lseek(delta_fd, 0, SEEK_CUR);
     *ret_has_libraries = origin.libraries_fd >= 0;
     if (*ret_has_libraries) {
-        if (kernel_start(s->all->spawner, limits, s->data_fd, &origin, ret, &why) == 0)
+        if (kernel_start(s->all->spawner, limits, &s->data, &origin, ret, &why) == 0)
             return 0;
         if (begin < 0 || lseek(delta_fd, begin, SEEK_SET) < 0)
             return err_sys(e, errno, "read a sleeping session");
         *ret_has_libraries = false;
         origin.libraries_fd = -1;
     }
-    return kernel_start(s->all->spawner, limits, s->data_fd, &origin, ret, e);
+    return kernel_start(s->all->spawner, limits, &s->data, &origin, ret, e);
 }
 
 /* What the next run says of a session that woke under an old image. */
@@ -363,16 +364,13 @@ static int write_delta(struct session *s, struct sleeper_draft *draft, int *ret_
 }
 
 /* RISING to a kernel that remembers what `from` did. */
-static int wake_branch(struct session *s, struct session *from, int delta, int data_fd,
-                       struct err *e)
+static int wake_branch(struct session *s, struct session *from, int delta,
+                       const struct jail_data *data, struct err *e)
 {
     scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
     scoped(names_done) struct names lost = {0};
     struct kernel *k;
-    s->data_fd = fcntl(data_fd, F_DUPFD_CLOEXEC, 0);
-    if (s->data_fd < 0)
-        return err_sys(e, errno, "keep the data directory");
-    if (current_take_id(s->all->current, from->image, &image, e))
+    if (session_keep_data(s, data, e) || current_take_id(s->all->current, from->image, &image, e))
         return -1;
     bool has_libraries;
     if (start_delta(s, &s->limits, &image, delta, &k, &has_libraries, e))
@@ -386,7 +384,8 @@ static int wake_branch(struct session *s, struct session *from, int delta, int d
     return 0;
 }
 
-static int fork_awake(struct session *s, int data_fd, struct session **ret, struct err *e)
+static int fork_awake(struct session *s, const struct jail_data *data, struct session **ret,
+                      struct err *e)
 {
     struct session_seed seed = {.life = LIFE_EMPTY,
                                 .options = {.limits = s->limits, .snapshots = s->snapshots},
@@ -399,7 +398,7 @@ static int fork_awake(struct session *s, int data_fd, struct session **ret, stru
         return -1;
     (void)session_begin(branch); /* nobody else knows it */
     session_step(branch, LIFE_RISE);
-    int failed = wake_branch(branch, s, delta, data_fd, e);
+    int failed = wake_branch(branch, s, delta, data, e);
     if (failed) {
         session_drop_kernel(branch);
         session_step(branch, LIFE_LOST);
@@ -416,12 +415,13 @@ static int fork_awake(struct session *s, int data_fd, struct session **ret, stru
     return 0;
 }
 
-int session_fork(struct session *which, int data_fd, struct session **ret, struct err *e)
+int session_fork(struct session *which, const struct jail_data *data, struct session **ret,
+                 struct err *e)
 {
     scoped(session_endp) struct session *s = session_begin(which);
     switch (s->life) {
     case LIFE_ASLEEP: return fork_asleep(s, ret, e);
-    case LIFE_IDLE: return fork_awake(s, data_fd, ret, e);
+    case LIFE_IDLE: return fork_awake(s, data, ret, e);
     case LIFE_GONE: return err_set(e, ERR_NOT_FOUND, "the session was deleted");
     default:
         return err_set(e, ERR_CONFLICT, "the session holds nothing to branch; start a new one");

@@ -126,7 +126,7 @@ static void what_was_lost_is_not_forgotten_by_sleeping_again(void **state)
     expect(w, s, "busy", "", STATE_KEPT);
     assert_int_equal(session_sleep(s, REST_MUST, &rest, &e), 0);
     session_rest_done(&rest);
-    assert_int_equal(session_wake(s, w->data, &e), 0);
+    assert_int_equal(session_wake(s, &JAIL_DATA_PLAIN(w->data), &e), 0);
     put_to_sleep(s);
     run_code(w, s, "get", &run);
     assert_int_equal(run.lost.count, 1);
@@ -286,7 +286,7 @@ static void one_that_sleeps_can_be_deleted(void **state)
     put_to_sleep(s);
     assert_int_equal(session_delete(s, &e), 0);
     assert_false(has_file(w, session_id(s), "sleep"));
-    assert_int_equal(session_run(s, w->data, &spec, NULL, &run, &e), -1);
+    assert_int_equal(session_run(s, &JAIL_DATA_PLAIN(w->data), &spec, NULL, &run, &e), -1);
     assert_int_equal(e.code, ERR_NOT_FOUND);
     assert_int_equal(session_sleep(s, REST_MUST, &rest, &e), -1);
     assert_int_equal(session_delete(s, &e), -1);
@@ -311,7 +311,7 @@ static void a_branch_of_one_awake_goes_its_own_way(void **state)
     struct err e = {0};
     expect(w, s, "set one", "", STATE_FRESH);
     scoped(freep) char *seed = output(w, s, "seed");
-    assert_int_equal(session_fork(s, w->data, &branch, &e), 0);
+    assert_int_equal(session_fork(s, &JAIL_DATA_PLAIN(w->data), &branch, &e), 0);
     assert_string_not_equal(session_id(s), session_id(branch));
     expect(w, branch, "get", "one\n", STATE_WOKEN);
     scoped(freep) char *other = output(w, branch, "seed");
@@ -331,7 +331,7 @@ static void a_branch_of_one_asleep_sleeps_and_reseeds_when_it_wakes(void **state
     expect(w, s, "set one", "", STATE_FRESH);
     scoped(freep) char *seed = output(w, s, "seed");
     put_to_sleep(s);
-    assert_int_equal(session_fork(s, w->data, &branch, &e), 0);
+    assert_int_equal(session_fork(s, &JAIL_DATA_PLAIN(w->data), &branch, &e), 0);
     assert_int_equal(life_of(branch), LIFE_ASLEEP);
     assert_int_equal(life_of(s), LIFE_ASLEEP);
     expect(w, branch, "get", "one\n", STATE_WOKEN);
@@ -346,7 +346,7 @@ static void what_cannot_be_written_down_cannot_be_branched(void **state)
     scoped(session_unrefp) struct session *s = start(w, 0), *branch = NULL;
     struct err e = {0};
     expect(w, s, "busy", "", STATE_FRESH);
-    assert_int_equal(session_fork(s, w->data, &branch, &e), -1);
+    assert_int_equal(session_fork(s, &JAIL_DATA_PLAIN(w->data), &branch, &e), -1);
     assert_int_equal(e.code, ERR_CONFLICT);
     assert_non_null(strstr(e.text, "thread 'worker' is alive"));
     expect(w, s, "get", "\n", STATE_KEPT);

@@ -219,7 +219,7 @@ int kernel_switch(struct kernel *k, struct twin *to, struct err *e)
     const struct jail_request request = {.kind = JAIL_SWITCH, .pid = to->pid};
     if (kernel_begin(k, e))
         return -1;
-    if (kernel_demand(k, &request, -1, JAIL_SWITCHED, e))
+    if (kernel_demand(k, &request, JAIL_SWITCHED, e))
         goto fail;
     if (k->answer.status) {
         kernel_enter(k, KERNEL_IDLE);

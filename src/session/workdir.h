@@ -13,7 +13,7 @@
  *
  *     workdir_new("/var/tmp", &w, e)
  *     workdir_bring(w, "sales.csv", "sales.csv", &skipped, e)
- *     kernel_start(spawner, &limits, workdir_fd(w), &ORIGIN_COLD, &k, e)
+ *     kernel_start(spawner, &limits, &JAIL_DATA_PLAIN(workdir_fd(w)), &ORIGIN_COLD, &k, e)
  *     ...
  *     workdir_free(w)
  */

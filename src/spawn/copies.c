@@ -207,7 +207,7 @@ static int appoint(struct jail *j, const struct jail_copy *copy)
 static int take_over(struct jail *j, struct jail_copy *copy)
 {
     struct err e = {0};
-    if (j->life != LIFE_LIVE || j->data != DATA_THERE || j->old_fd >= 0)
+    if (j->life != LIFE_LIVE || j->has != DATA_THERE || j->old_fd >= 0)
         return EBUSY;
     if (!copy)
         return ESRCH;

@@ -33,18 +33,18 @@ static int chown_tree(int dir_fd, uid_t uid, gid_t gid, struct err *e)
 int jail_hand_over(struct jail *j, uid_t uid, struct err *e)
 {
     struct stat st;
-    if (fstat(j->data_fd, &st))
+    if (fstat(j->data.dir_fd, &st))
         return err_sys(e, errno, "look at the data directory");
     j->disk_uid = st.st_uid;
     j->disk_gid = st.st_gid;
     j->is_handed_over = true;
-    return chown_tree(j->data_fd, uid, (gid_t)uid, e);
+    return chown_tree(j->data.dir_fd, uid, (gid_t)uid, e);
 }
 
 void jail_take_back(struct jail *j)
 {
     struct err e = {0};
     /* What cannot be given back stays with a uid nobody has; the service will find it unreadable. */
-    (void)chown_tree(j->data_fd, j->disk_uid, j->disk_gid, &e);
+    (void)chown_tree(j->data.dir_fd, j->disk_uid, j->disk_gid, &e);
     j->is_handed_over = false;
 }

@@ -115,6 +115,8 @@ static void find_out(struct host *h)
     hello->cgroup = (uint32_t)h->support.version;
     hello->tier = choose_tier(hello);
     hello->failure[MECH_IMAGE] = find_image(h);
+    hello->failure[MECH_OVERLAY] =
+        hello->tier == TIER_FULL ? trial_overlay(h->is_root) : EOPNOTSUPP;
 }
 
 /* In a container the first process cannot be born in its group, and a group it is not in would only

@@ -37,7 +37,8 @@ struct host {
     const char *loader_path; /* NULL: none that could be used */
     struct spare spare;      /* for the next jail */
     struct habit habit;
-    int epoll_fd;   /* the loop's */
+    unsigned bringing; /* children of ours that bring changes to jails */
+    int epoll_fd;      /* the loop's */
     int control_at; /* descriptor number for the kernel's control socket; image and delta follow */
     bool is_reserved; /* those numbers are taken */
 };

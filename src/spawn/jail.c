@@ -76,6 +76,7 @@ void jail_kill(struct jail *j, enum jail_cause cause)
     if (!life_step(&j->life, LIFE_KILL))
         return;
     j->cause = cause;
+    (void)jail_end_bringing(j);
     /* Pid 1 takes its namespace with it. The group comes too: it is faster with many processes, and
      * in a container it is all there is. */
     (void)syscall(SYS_pidfd_send_signal, j->init_fd, SIGKILL, NULL, 0);
@@ -127,29 +128,51 @@ static void tell_usage(struct jail *j)
     jail_tell(j, &used);
 }
 
+/* How many descriptors come with it. */
+static size_t descriptors_of(const struct jail_request *request)
+{
+    switch (request->kind) {
+    case JAIL_ATTACH: return request->lower_count > 0 ? 2 + request->lower_count : 1;
+    case JAIL_BRING: return 1;
+    default: return 0;
+    }
+}
+
+static void close_all(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)close(fds[i]);
+}
+
 void jail_on_handle(struct jail *j)
 {
     uint8_t bytes[JAIL_REQUEST_SIZE];
     size_t len = 0, fd_count = 0;
-    scoped(fd_closep) int fd = -1;
+    int fds[JAIL_DATA_FDS];
     struct jail_request request;
     struct err e = {0};
-    int got = fd_recv(j->handle, bytes, sizeof bytes, &len, &fd, 1, &fd_count, &e);
-    if (got)
-        fd = -1; /* what came with it is closed */
+    int got = fd_recv(j->handle, bytes, sizeof bytes, &len, fds, JAIL_DATA_FDS, &fd_count, &e);
     if (got && e.code == ERR_UNAVAILABLE)
         return;
+    if (got)
+        fd_count = 0; /* what came with it is closed */
     if (got || len == 0 || jail_request_get(bytes, len, &request, &e) ||
-        (fd_count == 1) != (request.kind == JAIL_ATTACH)) {
+        fd_count != descriptors_of(&request)) {
+        close_all(fds, fd_count);
         jail_kill(j, JAIL_KILLED); /* closed, or not speaking our language any more */
         jail_drop(j, &j->handle);
         return;
     }
+    struct jail_data data;
     switch (request.kind) {
     case JAIL_INTERRUPT: jail_interrupt(j); break;
     case JAIL_KILL: jail_kill(j, JAIL_KILLED); break;
     case JAIL_USAGE: tell_usage(j); break;
-    case JAIL_ATTACH: jail_attach(j, take_fd(&fd)); break;
+    case JAIL_ATTACH:
+        data = jail_data_from(fds, request.lower_count);
+        jail_attach(j, &data);
+        break;
+    case JAIL_BRING: jail_bring(j, fds[0]); break;
     case JAIL_COPY: jail_add_copy(j, request.pid); break;
     case JAIL_SWITCH: jail_switch(j, request.pid); break;
     }
@@ -323,7 +346,8 @@ static void let_go(struct jail *j)
     fd_closep(&j->image_fd);
     j->image_fd = -1;
     usage_free(take(j->usage));
-    jail_drop(j, &j->data_fd);
+    jail_end_overlay(j);
+    jail_data_close(&j->data);
 }
 
 void jail_fail(struct jail *j)
@@ -338,6 +362,8 @@ void jail_reap(struct jail *j)
     int flags = WEXITED | WNOHANG;
     if (waitid(P_PIDFD, (id_t)j->init_fd, &info, flags | WNOWAIT) || info.si_pid == 0)
         return;
+    if (!jail_end_bringing(j))
+        return; /* in a moment: it was killed */
     /* While the leader is a zombie the number of its group cannot mean another one. */
     if (!j->has_namespaces)
         container_sweep(j);

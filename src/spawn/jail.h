@@ -34,10 +34,11 @@ enum jail_source {
     SOURCE_INIT,
     SOURCE_OLD,
     SOURCE_OOM,
+    SOURCE_BRING,
     SOURCE_COUNT
 };
 
-enum jail_data { DATA_THERE, DATA_AWAITED, DATA_SENT, DATA_MOUNTED };
+enum jail_has { DATA_THERE, DATA_AWAITED, DATA_SENT, DATA_MOUNTED };
 
 struct jail;
 
@@ -52,19 +53,31 @@ struct jail_copy {
     int fd;           /* pidfd */
 };
 
+/* A child that applies a tree of changes to the overlay. */
+struct bringing {
+    int fd;     /* its pidfd; -1: none */
+    int report; /* what it has to say */
+    int64_t until_us;
+    bool is_late; /* it was killed for that */
+};
+
 struct jail {
     struct jail *next;
     struct host *host; /* borrowed */
     uint32_t slot;
     enum life life;
-    enum jail_data data;
+    enum jail_has has;     /* which of these its data directory is */
     enum jail_cause cause; /* 0: none yet */
     struct jail_watch watch[SOURCE_COUNT];
     int handle, report, attach; /* -1: closed */
     int init_fd, kernel_fd;     /* pidfds */
     pid_t init;
-    pid_t kernel; /* 0: the one pid 1 started */
-    int data_fd;  /* -1: none yet */
+    pid_t kernel;          /* 0: the one pid 1 started */
+    struct jail_data data; /* owned; dir_fd -1: none yet */
+    int merged_fd;         /* the data directory as the session sees it; -1: none */
+    int lock_fd;           /* held while its upper layer is ours; -1 */
+    dev_t overlay_device;
+    struct bringing bringing;
     int image_fd; /* what it was started from, until its disk is watched; -1: none */
     struct idmap map;
     struct jail_copy copies[JAIL_COPIES_MAX];
@@ -106,6 +119,7 @@ void jail_on_handle(struct jail *j);
 void jail_on_report(struct jail *j);
 void jail_on_attach(struct jail *j);
 void jail_on_oom(struct jail *j);
+void jail_on_bring(struct jail *j);
 void jail_reap(struct jail *j); /* pid 1 has ended */
 
 /* Goes on with a switch that is under way (old_fd >= 0): kills who is left of before and says

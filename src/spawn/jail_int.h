@@ -44,6 +44,16 @@ void container_sweep(struct jail *j);
 int jail_check_data(struct jail *j, struct err *e);
 int jail_send_data(struct jail *j, int sock, struct err *e);
 
+/* The same for the end: no overlay of ours is left, what it left in its work directory is removed,
+ * and somebody else may have it. */
+void jail_end_overlay(struct jail *j);
+
+/* bring.c: BRING. Takes the descriptor of the tree of changes over. */
+void jail_bring(struct jail *j, int changes_fd);
+
+/* Kills whoever is bringing something. True when nobody is, any more. */
+bool jail_end_bringing(struct jail *j);
+
 /* libraries.c: mounts that are nowhere yet, of each directory in a tree of libraries that a jail will
  * see instead of the host's (wire/jail.h). Fails with ERR_DENIED when others could write to it. */
 struct libraries {
@@ -62,8 +72,11 @@ int jail_count_data(struct jail *j, struct err *e);
 /* Makes in advance what can be made before the directory comes. */
 void jail_expect_data(struct jail *j);
 
-/* ATTACH: the directory of a parked jail has come. Takes `data_fd` over. */
-void jail_attach(struct jail *j, int data_fd);
+/* ATTACH: the directory of a parked jail has come. Takes its descriptors over. */
+void jail_attach(struct jail *j, const struct jail_data *data);
+
+/* Closes them all. */
+void jail_data_close(struct jail_data *data);
 
 /* copies.c: COPY and SWITCH. */
 void jail_add_copy(struct jail *j, pid_t pid);

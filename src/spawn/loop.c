@@ -134,6 +134,7 @@ static void dispatch(struct loop *l, const struct jail_watch *watch)
     case SOURCE_INIT: jail_reap(j); break;
     case SOURCE_OLD: jail_go_on_switching(j); break;
     case SOURCE_OOM: jail_on_oom(j); break;
+    case SOURCE_BRING: jail_on_bring(j); break;
     case SOURCE_COUNT: break;
     }
 }
@@ -167,6 +168,8 @@ static void look_around(struct loop *l)
 static int64_t when_due(const struct loop *l, const struct jail *j)
 {
     int64_t look_us = j->look_us > l->rest_us ? j->look_us : l->rest_us;
+    if (j->bringing.until_us < look_us)
+        look_us = j->bringing.until_us;
     return j->old_fd >= 0 && j->switch_us < look_us ? j->switch_us : look_us;
 }
 
@@ -180,6 +183,8 @@ static int64_t tend(struct loop *l)
         int64_t due_us = now_us + AGAIN_US;
         if (j->old_fd >= 0 && j->switch_us <= now_us)
             jail_go_on_switching(j);
+        if (j->bringing.until_us <= now_us)
+            jail_on_bring(j);
         if (j->life == LIFE_LIVE)
             due_us = when_due(l, j);
         else if (j->life == LIFE_DYING)

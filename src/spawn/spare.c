@@ -12,6 +12,13 @@ static bool is_same(const struct cgroup_limits *a, const struct cgroup_limits *b
     return a->memory_bytes == b->memory_bytes && a->pids == b->pids && a->cpu_milli == b->cpu_milli;
 }
 
+int spare_make_map(const struct host *host, uint32_t slot, struct idmap *map, struct err *e)
+{
+    uid_t uid = host_uid(host, slot);
+    const struct root_ids disk = {map->uid, map->gid}, session = {uid, uid};
+    return root_idmap(&disk, &session, host->hello.failure[MECH_OVERLAY] == 0, &map->fd, e);
+}
+
 void spare_make(struct host *host, uint32_t slot)
 {
     const struct habit *habit = &host->habit;
@@ -22,9 +29,7 @@ void spare_make(struct host *host, uint32_t slot)
     struct err ignored = {0}; /* whoever needs it will hear of it */
     if (host->cgroups && cgroup_new(host->cgroups, slot, &s.limits, &s.group, &ignored))
         s.group = NULL;
-    uid_t uid = host_uid(host, slot);
-    if (host->is_root && habit->uid != 0 &&
-        root_idmap(habit->uid, habit->gid, uid, uid, &s.map.fd, &ignored))
+    if (host->is_root && habit->uid != 0 && spare_make_map(host, slot, &s.map, &ignored))
         s.map.fd = -1;
     host->spare = s;
 }

@@ -45,6 +45,10 @@ struct habit {
 void spare_make(struct host *host, uint32_t slot);
 void spare_done(struct spare *s);
 
+/* The namespace for a map of which the rest is set. Where overlays can be made it is good for those,
+ * too, so that it does not matter which of the two comes. */
+int spare_make_map(const struct host *host, uint32_t slot, struct idmap *map, struct err *e);
+
 /* A control group for the jail in that slot: the spare one if it fits. */
 int spare_take_group(struct host *host, uint32_t slot, const struct cgroup_limits *limits,
                      struct cgroup **ret, struct err *e);

@@ -152,9 +152,9 @@ static int prepare(struct jail *j, int *ret_report, int *ret_attach, struct err 
     }
     if (make_sockets(&j->report, ret_report, e))
         return -1;
-    if (j->data_fd < 0 && make_sockets(&j->attach, ret_attach, e))
+    if (j->data.dir_fd < 0 && make_sockets(&j->attach, ret_attach, e))
         return -1;
-    if (j->data_fd >= 0 && jail_check_data(j, e))
+    if (j->data.dir_fd >= 0 && jail_check_data(j, e))
         return -1;
     return make_group(j, e);
 }
@@ -164,7 +164,8 @@ static int watch_all(struct jail *j, struct err *e)
     const int fds[SOURCE_COUNT] = {
         [SOURCE_HANDLE] = j->handle, [SOURCE_REPORT] = j->report,
         [SOURCE_ATTACH] = j->attach, [SOURCE_INIT] = j->init_fd,
-        [SOURCE_OLD] = -1,           [SOURCE_OOM] = j->group ? cgroup_event_fd(j->group) : -1};
+        [SOURCE_OLD] = -1,           [SOURCE_OOM] = j->group ? cgroup_event_fd(j->group) : -1,
+        [SOURCE_BRING] = -1};
     for (enum jail_source source = 0; source < SOURCE_COUNT; source++)
         if (jail_watch(j, source, fds[source], e))
             return -1;
@@ -214,7 +215,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
         (spec->start != JAIL_COLD && check_image(spec, fds[JAIL_FD_IMAGE], &image_bytes, e)) ||
         prepare(j, &report, &attach, e) ||
         (spec->has_libraries && libraries_mount(host, fds[JAIL_FD_LIBRARIES], &libraries, e)) ||
-        (!j->has_namespaces && container_home(j->data_fd, home, e)))
+        (!j->has_namespaces && container_home(j->data.dir_fd, home, e)))
         return -1;
     environment_init(&env, &j->limits, home, host->control_at);
     arguments_init(&args, spec, host->control_at);
@@ -233,7 +234,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
                         .delta = fds[JAIL_FD_DELTA],
                         .has_fixed_layout = spec->start != JAIL_COLD,
                         .pids = j->limits.pids,
-                        .data_dir = j->data_fd,
+                        .data_dir = j->data.dir_fd,
                         .control_at = host->control_at,
                         .uid = (uid_t)-1};
     memcpy(in.libraries, libraries.mounts, sizeof in.libraries);
@@ -246,7 +247,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
         return err_sys(e, errno, "let the first process go");
     /* With namespaces it makes its mounts now and then waits for the one of the data directory,
      * before there is a kernel: until it gets that, nobody can have changed what is in there. */
-    if (j->data == DATA_AWAITED)
+    if (j->has == DATA_AWAITED)
         jail_expect_data(j);
     else if (j->has_namespaces && (jail_count_data(j, e) || jail_send_data(j, j->report, e)))
         return -1;
@@ -289,15 +290,18 @@ struct jail *jail_start(struct host *host, uint32_t slot, const struct jail_spec
     *j = (struct jail){.slot = slot,
                        .host = host,
                        .life = LIFE_STARTING,
-                       .data = spec->has_data ? DATA_THERE : DATA_AWAITED,
+                       .has = spec->has_data ? DATA_THERE : DATA_AWAITED,
                        .handle = fds[JAIL_FD_HANDLE],
-                       .data_fd = fds[JAIL_FD_DATA],
+                       .data = jail_data_from(fds + JAIL_FD_DATA, spec->lower_count),
                        .image_fd = fds[JAIL_FD_IMAGE],
                        .report = -1,
                        .attach = -1,
                        .init_fd = -1,
                        .kernel_fd = -1,
                        .old_fd = -1,
+                       .merged_fd = -1,
+                       .lock_fd = -1,
+                       .bringing = {-1, -1, CLOCK_NEVER, false},
                        .map = spare_take_map(host, slot),
                        .limits = spec->limits,
                        .has_namespaces = host->hello.tier == TIER_FULL,
@@ -306,7 +310,8 @@ struct jail *jail_start(struct host *host, uint32_t slot, const struct jail_spec
         j->limits.open_files = (uint32_t)host->control_at;
     if (start(j, spec, fds, &e))
         give_up(j, &e);
-    fds[JAIL_FD_DATA] = fds[JAIL_FD_IMAGE] = -1; /* the jail's own */
+    for (int i = JAIL_FD_DATA; i <= JAIL_FD_IMAGE; i++)
+        fds[i] = -1; /* the jail's own */
     close_all(fds, JAIL_FD_CONTROL);
     return j;
 }

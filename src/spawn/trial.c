@@ -14,6 +14,7 @@
 
 #include "base/scope.h"
 #include "sandbox/confine.h"
+#include "sandbox/overlay.h"
 #include "spawn/userns.h"
 
 /* Pid 1 of a namespace pair mounts a proc and a tmpfs, as every jail does. */
@@ -99,6 +100,20 @@ int trial_pidfd(void)
     if (fd < 0)
         return errno;
     return syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ? errno : 0;
+}
+
+int trial_overlay(bool is_root)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno;
+    if (pid == 0) {
+        int why = is_root ? 0 : userns_enter(CLONE_NEWNS);
+        if (is_root && unshare(CLONE_NEWNS))
+            why = errno;
+        _exit(why ? why : overlay_try(is_root));
+    }
+    return wait_status(pid);
 }
 
 int trial_image(void)

@@ -14,6 +14,9 @@ void trial_namespaces(bool is_root, int32_t failure[MECH_COUNT]);
 int trial_seccomp(void);
 int trial_pidfd(void);
 
+/* 0, or the errno with which overlays cannot be made; only where namespaces can. */
+int trial_overlay(bool is_root);
+
 /* 0, or the errno with which a process cannot be put where an image says it was: at fixed
  * addresses, with a memory map of its own choosing. */
 int trial_image(void);

@@ -10,9 +10,9 @@
 /* The first four bytes of each message tell them apart and change with the format. */
 enum {
     MAGIC_HELLO = 0x314c4843,   /* "CHL1" */
-    MAGIC_SPEC = 0x32505343,    /* "CSP2" */
-    MAGIC_REQUEST = 0x32515243, /* "CRQ2" */
-    MAGIC_EVENT = 0x31564543,   /* "CEV1" */
+    MAGIC_SPEC = 0x33505343,    /* "CSP3" */
+    MAGIC_REQUEST = 0x33515243, /* "CRQ3" */
+    MAGIC_EVENT = 0x32564543,   /* "CEV2" */
 };
 
 /* Everything below sys.path of Debian's Python that upgrades change. */
@@ -60,7 +60,8 @@ void jail_spec_put(const struct jail_spec *spec, uint8_t bytes[JAIL_SPEC_SIZE])
     const struct limits *l = &spec->limits;
     const uint64_t wide[] = {l->memory_bytes, l->disk_bytes,   l->file_bytes,
                              l->tmp_bytes,    l->output_bytes, l->drain_bytes};
-    const uint32_t narrow[] = {l->cpu_milli, l->pids, l->files, l->open_files, l->wall_ms};
+    const uint32_t narrow[] = {l->cpu_milli,  l->pids,    l->files,
+                               l->open_files, l->wall_ms, spec->lower_count};
     uint8_t *at = bytes;
     put_u32(at, MAGIC_SPEC);
     at[4] = (uint8_t)spec->start;
@@ -81,10 +82,12 @@ static bool is_possible(const struct jail_spec *spec)
 {
     if (spec->has_libraries && !spec->has_delta)
         return false;
+    if (spec->lower_count > JAIL_LOWERS_MAX || (spec->lower_count > 0 && !spec->has_data))
+        return false;
     switch (spec->start) {
     case JAIL_COLD: return !spec->has_delta;
     case JAIL_IMAGE: return spec->has_data || !spec->has_delta;
-    case JAIL_BAKE: return spec->has_data && !spec->has_delta;
+    case JAIL_BAKE: return spec->has_data && !spec->has_delta && spec->lower_count == 0;
     }
     return false;
 }
@@ -93,12 +96,16 @@ int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struc
 {
     if (check_head(bytes, len, JAIL_SPEC_SIZE, MAGIC_SPEC, "jail request", e))
         return -1;
-    struct jail_spec spec = {
-        .start = bytes[4], .has_data = bytes[5], .has_delta = bytes[6], .has_libraries = bytes[7]};
-    if (bytes[5] > 1 || bytes[6] > 1 || bytes[7] > 1 || !is_possible(&spec))
-        return err_set(e, ERR_PROTOCOL, "jail request: start %u, data %u, delta %u, libraries %u",
-                       bytes[4], bytes[5], bytes[6], bytes[7]);
     const uint8_t *wide = bytes + 8, *narrow = wide + 6 * 8;
+    struct jail_spec spec = {.start = bytes[4],
+                             .has_data = bytes[5],
+                             .has_delta = bytes[6],
+                             .has_libraries = bytes[7],
+                             .lower_count = get_u32(narrow + 20)};
+    if (bytes[5] > 1 || bytes[6] > 1 || bytes[7] > 1 || !is_possible(&spec))
+        return err_set(e, ERR_PROTOCOL,
+                       "jail request: start %u, data %u, delta %u, libraries %u, lowers %u",
+                       bytes[4], bytes[5], bytes[6], bytes[7], spec.lower_count);
     struct limits l = {.memory_bytes = get_u64(wide),
                        .disk_bytes = get_u64(wide + 8),
                        .file_bytes = get_u64(wide + 16),
@@ -119,11 +126,37 @@ int jail_spec_get(const uint8_t *bytes, size_t len, struct jail_spec *ret, struc
     return 0;
 }
 
+size_t jail_data_fds(const struct jail_data *data, int fds[JAIL_DATA_FDS])
+{
+    assert(data->lower_count <= JAIL_LOWERS_MAX);
+    fds[0] = data->dir_fd;
+    if (data->lower_count == 0)
+        return 1;
+    fds[1] = data->work_fd;
+    for (size_t i = 0; i < data->lower_count; i++)
+        fds[2 + i] = data->lower_fds[i];
+    return 2 + data->lower_count;
+}
+
+struct jail_data jail_data_from(const int *fds, size_t lower_count)
+{
+    assert(lower_count <= JAIL_LOWERS_MAX);
+    struct jail_data data = {.dir_fd = fds[0], .work_fd = -1, .lower_count = lower_count};
+    if (lower_count > 0)
+        data.work_fd = fds[1];
+    for (size_t i = 0; i < lower_count; i++)
+        data.lower_fds[i] = fds[2 + i];
+    return data;
+}
+
 size_t jail_spec_fds(const struct jail_spec *spec, int which[JAIL_FDS])
 {
     size_t count = 0;
     for (int i = JAIL_FD_HANDLE; i < JAIL_FDS; i++) {
+        bool is_lower = i >= JAIL_FD_LOWER && i < JAIL_FD_LOWER + JAIL_LOWERS_MAX;
         bool is_there = (i != JAIL_FD_DATA || spec->has_data) &&
+                        (i != JAIL_FD_WORK || spec->lower_count > 0) &&
+                        (!is_lower || (uint32_t)(i - JAIL_FD_LOWER) < spec->lower_count) &&
                         (i != JAIL_FD_IMAGE || spec->start != JAIL_COLD) &&
                         (i != JAIL_FD_DELTA || spec->has_delta) &&
                         (i != JAIL_FD_LIBRARIES || spec->has_libraries);
@@ -138,19 +171,22 @@ void jail_request_put(const struct jail_request *request, uint8_t bytes[JAIL_REQ
     put_u32(bytes, MAGIC_REQUEST);
     put_u32(bytes + 4, (uint32_t)request->kind);
     put_u32(bytes + 8, (uint32_t)request->pid);
+    put_u32(bytes + 12, request->lower_count);
 }
 
 int jail_request_get(const uint8_t *bytes, size_t len, struct jail_request *ret, struct err *e)
 {
     if (check_head(bytes, len, JAIL_REQUEST_SIZE, MAGIC_REQUEST, "request", e))
         return -1;
-    uint32_t kind = get_u32(bytes + 4), pid = get_u32(bytes + 8);
-    if (kind < JAIL_INTERRUPT || kind > JAIL_SWITCH)
+    uint32_t kind = get_u32(bytes + 4), pid = get_u32(bytes + 8), lowers = get_u32(bytes + 12);
+    if (kind < JAIL_INTERRUPT || kind > JAIL_BRING)
         return err_set(e, ERR_PROTOCOL, "request of kind %u", kind);
     bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
     if (pid > INT32_MAX || has_pid != (pid > 0))
         return err_set(e, ERR_PROTOCOL, "request of kind %u for process %u", kind, pid);
-    *ret = (struct jail_request){.kind = kind, .pid = (int32_t)pid};
+    if (lowers > (kind == JAIL_ATTACH ? JAIL_LOWERS_MAX : 0))
+        return err_set(e, ERR_PROTOCOL, "request of kind %u with %u layers", kind, lowers);
+    *ret = (struct jail_request){.kind = kind, .pid = (int32_t)pid, .lower_count = lowers};
     return 0;
 }
 
@@ -165,7 +201,11 @@ void jail_event_put(const struct jail_event *event, uint8_t bytes[JAIL_EVENT_SIZ
     put_u64(bytes + 32, event->memory_now);
     put_u64(bytes + 40, event->disk_bytes);
     put_u64(bytes + 48, event->disk_files);
-    memcpy(bytes + 56, event->step, sizeof event->step);
+    put_u32(bytes + 56, event->brought_put);
+    put_u32(bytes + 60, event->brought_removed);
+    put_u32(bytes + 64, event->brought_failed);
+    put_u32(bytes + 68, (uint32_t)event->brought_errno);
+    memcpy(bytes + 72, event->step, sizeof event->step);
 }
 
 int jail_event_get(const uint8_t *bytes, size_t len, struct jail_event *ret, struct err *e)
@@ -173,7 +213,7 @@ int jail_event_get(const uint8_t *bytes, size_t len, struct jail_event *ret, str
     if (check_head(bytes, len, JAIL_EVENT_SIZE, MAGIC_EVENT, "event", e))
         return -1;
     uint32_t kind = get_u32(bytes + 4), cause = get_u32(bytes + 8);
-    if (kind < JAIL_STARTED || kind > JAIL_SWITCHED || cause > JAIL_KILLED)
+    if (kind < JAIL_STARTED || kind > JAIL_BROUGHT || cause > JAIL_KILLED)
         return err_set(e, ERR_PROTOCOL, "event of kind %u, cause %u", kind, cause);
     if (kind == JAIL_ENDED && cause == 0)
         return err_set(e, ERR_PROTOCOL, "end without a cause");
@@ -184,8 +224,12 @@ int jail_event_get(const uint8_t *bytes, size_t len, struct jail_event *ret, str
                                .memory_peak = get_u64(bytes + 24),
                                .memory_now = get_u64(bytes + 32),
                                .disk_bytes = get_u64(bytes + 40),
-                               .disk_files = get_u64(bytes + 48)};
-    memcpy(ret->step, bytes + 56, sizeof ret->step);
+                               .disk_files = get_u64(bytes + 48),
+                               .brought_put = get_u32(bytes + 56),
+                               .brought_removed = get_u32(bytes + 60),
+                               .brought_failed = get_u32(bytes + 64),
+                               .brought_errno = (int32_t)get_u32(bytes + 68)};
+    memcpy(ret->step, bytes + 72, sizeof ret->step);
     ret->step[sizeof ret->step - 1] = '\0';
     return 0;
 }

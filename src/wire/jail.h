@@ -8,8 +8,8 @@
  * The first of those descriptors is one end of another SOCK_SEQPACKET pair, the jail's handle. From
  * then on all talk about that jail goes over the handle:
  *
- *     spawner -> engine   jail_event: STARTED or FAILED, USED, ATTACHED, SWITCHED, at last ENDED
- *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE, ATTACH, COPY, SWITCH
+ *     spawner -> engine   jail_event: STARTED or FAILED, USED, ATTACHED, SWITCHED, BROUGHT, at last ENDED
+ *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE, ATTACH, COPY, SWITCH, BRING
  *
  * A jail without a data directory is **parked**: it waits, its kernel started, for ATTACH, which
  * brings the directory. No code of a session may reach its kernel before ATTACHED. Parked jails and
@@ -62,16 +62,39 @@ struct jail_hello {
     int32_t failure[MECH_COUNT]; /* 0: works; otherwise the errno it failed with */
 };
 
-/* The descriptors that come with a jail_spec, in this order. DATA only if has_data, IMAGE unless
- * the start is JAIL_COLD, DELTA only if has_delta, LIBRARIES only if has_libraries; what is not
- * there leaves no gap. */
+/* The directory that a session sees as /mnt/data; its owner is the engine's user. It is plain, or an
+ * overlay: then all changes go to `dir_fd`, and the lower directories are only read, by any number
+ * of jails at the same time. Descriptors are borrowed and open for reading.
+ *
+ * Of an overlay, `dir_fd` is called "data" and `work_fd` "work", side by side in one directory. What
+ * is in `work` belongs to the operating system; it is emptied before and after. */
+enum { JAIL_LOWERS_MAX = 8 };
+struct jail_data {
+    int dir_fd;                     /* plain: the directory. Overlay: the upper layer */
+    int work_fd;                    /* overlay: the work directory; plain: -1 */
+    int lower_fds[JAIL_LOWERS_MAX]; /* top first */
+    size_t lower_count;             /* 0: plain */
+};
+#define JAIL_DATA_PLAIN(fd) ((struct jail_data){.dir_fd = (fd), .work_fd = -1})
+
+/* The descriptors of it in the order they are sent, and how many: 1, or 2 and one for each lower. */
+enum { JAIL_DATA_FDS = 2 + JAIL_LOWERS_MAX };
+size_t jail_data_fds(const struct jail_data *data, int fds[JAIL_DATA_FDS]);
+/* Back again; `count` fits `lower_count`. */
+struct jail_data jail_data_from(const int *fds, size_t lower_count);
+
+/* The descriptors that come with a jail_spec, in this order. DATA only if has_data, WORK and one of
+ * LOWER for each of lower_count if that is not 0, IMAGE unless the start is JAIL_COLD, DELTA only if
+ * has_delta, LIBRARIES only if has_libraries; what is not there leaves no gap. */
 enum {
     JAIL_FD_HANDLE,
     JAIL_FD_CONTROL,
     JAIL_FD_STDOUT,
     JAIL_FD_STDERR,
     JAIL_FD_DATA,
-    JAIL_FD_IMAGE,
+    JAIL_FD_WORK,
+    JAIL_FD_LOWER,
+    JAIL_FD_IMAGE = JAIL_FD_LOWER + JAIL_LOWERS_MAX,
     JAIL_FD_DELTA,
     JAIL_FD_LIBRARIES,
     JAIL_FDS
@@ -97,8 +120,10 @@ struct jail_spec {
     enum jail_start start;
     bool has_data;  /* false: parked; not with JAIL_BAKE */
     bool has_delta; /* a session that slept; only with JAIL_IMAGE, and not parked: it is hostile */
-    bool has_libraries; /* those of when its image was made, for what it imports from now on; only
+    bool has_libraries;   /* those of when its image was made, for what it imports from now on; only
                            with a delta: whoever starts anew has the host's */
+    uint32_t lower_count; /* of the data directory; 0: plain, or there is none. Not with JAIL_BAKE;
+                             only where MECH_OVERLAY works */
     struct limits limits;
 };
 
@@ -106,15 +131,19 @@ enum jail_request_kind {
     JAIL_INTERRUPT = 1,
     JAIL_KILL,
     JAIL_USAGE,
-    JAIL_ATTACH, /* with one descriptor: the data directory. ATTACHED or the jail's end follows */
+    JAIL_ATTACH, /* with the data directory's descriptors. ATTACHED or the jail's end follows */
     JAIL_COPY,   /* `pid`, as the engine's pid namespace numbers it, is a copy of the kernel. No
                     answer: SWITCH tells whether it is one */
     JAIL_SWITCH, /* to that copy. SWITCHED or the jail's end follows */
+    JAIL_BRING,  /* with one descriptor: a tree of changes (base/graft.h), which is applied to the
+                    overlay as the session itself could, while it lives. BROUGHT or the jail's end
+                    follows; one at a time */
 };
 
 struct jail_request {
     enum jail_request_kind kind;
-    int32_t pid; /* COPY, SWITCH; otherwise 0 */
+    int32_t pid;          /* COPY, SWITCH; otherwise 0 */
+    uint32_t lower_count; /* ATTACH: of the data directory; otherwise 0 */
 };
 
 enum jail_event_kind {
@@ -124,6 +153,8 @@ enum jail_event_kind {
     JAIL_ENDED,
     JAIL_ATTACHED,
     JAIL_SWITCHED, /* status: 0, or an errno when nothing was changed (no such copy) */
+    JAIL_BROUGHT,  /* status: 0, or an errno when it could not be done, or not to the end (EBUSY:
+                      another one is under way; EINVAL: there is no overlay; ETIME: it took too long) */
 };
 
 /* The descriptors that come with STARTED: texts, to be read from their beginning every time. */
@@ -148,12 +179,15 @@ enum jail_cause {
 struct jail_event {
     enum jail_event_kind kind;
     enum jail_cause cause; /* ENDED */
-    int32_t status;        /* ENDED: exit code or signal; FAILED, SWITCHED: errno */
+    int32_t status;        /* ENDED: exit code or signal; FAILED, SWITCHED, BROUGHT: errno */
     uint64_t cpu_us;       /* USED, ENDED: CPU time of all processes so far */
     uint64_t memory_peak;  /* USED, ENDED: bytes */
     uint64_t memory_now;
     uint64_t disk_bytes; /* USED, ENDED: growth of /mnt/data when last looked at */
     uint64_t disk_files;
+    uint32_t brought_put, brought_removed; /* BROUGHT: files */
+    uint32_t brought_failed;               /* and those that were left out */
+    int32_t brought_errno; /* why the first of those was, whose path is `step`, cut */
     char step[128]; /* FAILED: the setup step that failed. ENDED, cause KILLED: what went wrong when
                        ATTACH or SWITCH could not be done; empty when the engine wanted the end */
 };
@@ -161,9 +195,9 @@ struct jail_event {
 /* Sizes of the encoded forms. */
 enum {
     JAIL_HELLO_SIZE = 16 + 4 * MECH_COUNT,
-    JAIL_SPEC_SIZE = 8 + 6 * 8 + 5 * 4,
-    JAIL_REQUEST_SIZE = 12,
-    JAIL_EVENT_SIZE = 16 + 5 * 8 + 128,
+    JAIL_SPEC_SIZE = 8 + 6 * 8 + 6 * 4,
+    JAIL_REQUEST_SIZE = 16,
+    JAIL_EVENT_SIZE = 16 + 5 * 8 + 4 * 4 + 128,
 };
 
 /* Encoding cannot fail. Decoding fails with ERR_PROTOCOL when size, magic or a value is out of

@@ -23,6 +23,10 @@ static const struct jail_event an_end = {
     .memory_now = 3,
     .disk_bytes = 4,
     .disk_files = 5,
+    .brought_put = UINT32_MAX,
+    .brought_removed = 6,
+    .brought_failed = 7,
+    .brought_errno = -8,
     .step = "mount /proc",
 };
 
@@ -124,6 +128,87 @@ static void only_starts_that_make_sense_are_taken(void **state)
     }
 }
 
+/* So many layers, with which starts. */
+static void only_a_data_directory_has_layers_and_not_too_many(void **state)
+{
+    (void)state;
+    static const struct {
+        struct jail_spec spec;
+        uint32_t lowers;
+        int verdict;
+    } rows[] = {
+        {{.start = JAIL_COLD, .has_data = true}, 1, 0},
+        {{.start = JAIL_IMAGE, .has_data = true}, JAIL_LOWERS_MAX, 0},
+        {{.start = JAIL_IMAGE, .has_data = true, .has_delta = true}, 2, 0},
+        {{.start = JAIL_IMAGE, .has_data = true}, JAIL_LOWERS_MAX + 1, -1},
+        {{.start = JAIL_IMAGE, .has_data = true}, UINT32_MAX, -1},
+        {{.start = JAIL_IMAGE}, 1, -1},
+        {{.start = JAIL_BAKE, .has_data = true}, 1, -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint8_t bytes[JAIL_SPEC_SIZE];
+        struct jail_spec spec = rows[i].spec, back = {0};
+        struct err e = {0};
+        spec.lower_count = rows[i].lowers;
+        spec.limits = a_waking.limits;
+        jail_spec_put(&spec, bytes);
+        assert_int_equal(jail_spec_get(bytes, sizeof bytes, &back, &e), rows[i].verdict);
+        assert_int_equal(e.code, rows[i].verdict ? ERR_PROTOCOL : ERR_NONE);
+        assert_int_equal(back.lower_count, rows[i].verdict ? 0 : rows[i].lowers);
+    }
+}
+
+static void layers_are_described_by_their_descriptors(void **state)
+{
+    (void)state;
+    const struct jail_data overlay = {
+        .dir_fd = 5, .work_fd = 6, .lower_fds = {7, 8, 9}, .lower_count = 3};
+    const struct jail_spec spec = {.start = JAIL_COLD, .has_data = true, .lower_count = 3};
+    const int order[] = {0,
+                         1,
+                         2,
+                         3,
+                         JAIL_FD_DATA,
+                         JAIL_FD_WORK,
+                         JAIL_FD_LOWER,
+                         JAIL_FD_LOWER + 1,
+                         JAIL_FD_LOWER + 2};
+    int fds[JAIL_DATA_FDS], which[JAIL_FDS];
+    assert_int_equal(jail_spec_fds(&spec, which), 9);
+    assert_memory_equal(which, order, sizeof order);
+    assert_int_equal(jail_data_fds(&overlay, fds), 5);
+    const struct jail_data back = jail_data_from(fds, 3);
+    assert_int_equal(back.dir_fd, 5);
+    assert_int_equal(back.work_fd, 6);
+    assert_memory_equal(back.lower_fds, overlay.lower_fds, 3 * sizeof(int));
+    assert_int_equal(back.lower_count, 3);
+
+    assert_int_equal(jail_data_fds(&JAIL_DATA_PLAIN(4), fds), 1);
+    const struct jail_data plain = jail_data_from(fds, 0);
+    assert_int_equal(plain.dir_fd, 4);
+    assert_int_equal(plain.work_fd, -1);
+    assert_int_equal(plain.lower_count, 0);
+}
+
+static void only_attach_has_layers(void **state)
+{
+    (void)state;
+    for (uint32_t kind = JAIL_INTERRUPT; kind <= JAIL_BRING; kind++) {
+        bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
+        for (uint32_t lowers = 0; lowers < 2 * JAIL_LOWERS_MAX; lowers++) {
+            const struct jail_request request = {
+                .kind = kind, .pid = has_pid ? 1 : 0, .lower_count = lowers};
+            struct jail_request back = {0};
+            struct err e = {0};
+            uint8_t bytes[JAIL_REQUEST_SIZE];
+            bool is_fine = lowers == 0 || (kind == JAIL_ATTACH && lowers <= JAIL_LOWERS_MAX);
+            jail_request_put(&request, bytes);
+            assert_int_equal(jail_request_get(bytes, sizeof bytes, &back, &e), is_fine ? 0 : -1);
+            assert_int_equal(back.lower_count, is_fine ? lowers : 0);
+        }
+    }
+}
+
 static void the_descriptors_of_a_spec_come_in_order_and_without_gaps(void **state)
 {
     (void)state;
@@ -144,7 +229,7 @@ static void every_kind_of_request_survives_and_no_other_does(void **state)
     (void)state;
     uint8_t bytes[JAIL_REQUEST_SIZE];
     for (uint32_t kind = 0; kind < 10; kind++) {
-        bool is_known = kind >= JAIL_INTERRUPT && kind <= JAIL_SWITCH;
+        bool is_known = kind >= JAIL_INTERRUPT && kind <= JAIL_BRING;
         bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
         struct jail_request request = {.kind = JAIL_KILL, .pid = has_pid ? INT32_MAX : 0};
         struct jail_request back = {0};
@@ -199,6 +284,10 @@ static void an_event_survives_the_journey(void **state)
     assert_int_equal(back.memory_now, 3);
     assert_int_equal(back.disk_bytes, 4);
     assert_int_equal(back.disk_files, 5);
+    assert_true(back.brought_put == UINT32_MAX);
+    assert_int_equal(back.brought_removed, 6);
+    assert_int_equal(back.brought_failed, 7);
+    assert_int_equal(back.brought_errno, -8);
     assert_string_equal(back.step, "mount /proc");
 }
 
@@ -228,10 +317,11 @@ static void an_event_of_an_unknown_kind_or_cause_is_refused(void **state)
         {JAIL_ENDED, JAIL_KILLED, 0},
         {JAIL_ATTACHED, 0, 0},
         {JAIL_SWITCHED, 0, 0},
+        {JAIL_BROUGHT, 0, 0},
         {JAIL_ENDED, 0, -1},
         {JAIL_ENDED, JAIL_KILLED + 1, -1},
         {0, 0, -1},
-        {JAIL_SWITCHED + 1, 0, -1},
+        {JAIL_BROUGHT + 1, 0, -1},
         {UINT32_MAX, 0, -1},
         {JAIL_ENDED, UINT32_MAX, -1},
     };
@@ -290,7 +380,9 @@ static size_t encode(int which, uint8_t bytes[256])
     switch (which) {
     case 0: jail_hello_put(&(struct jail_hello){.tier = TIER_FULL}, bytes); return JAIL_HELLO_SIZE;
     case 1: jail_spec_put(&a_waking, bytes); return JAIL_SPEC_SIZE;
-    case 2: jail_request_put(&(struct jail_request){JAIL_KILL, 0}, bytes); return JAIL_REQUEST_SIZE;
+    case 2:
+        jail_request_put(&(struct jail_request){.kind = JAIL_KILL}, bytes);
+        return JAIL_REQUEST_SIZE;
     default: jail_event_put(&an_end, bytes); return JAIL_EVENT_SIZE;
     }
 }
@@ -390,6 +482,9 @@ int main(void)
         cmocka_unit_test(a_spec_survives_the_journey),
         cmocka_unit_test(only_starts_that_make_sense_are_taken),
         cmocka_unit_test(the_descriptors_of_a_spec_come_in_order_and_without_gaps),
+        cmocka_unit_test(only_a_data_directory_has_layers_and_not_too_many),
+        cmocka_unit_test(layers_are_described_by_their_descriptors),
+        cmocka_unit_test(only_attach_has_layers),
         cmocka_unit_test(every_kind_of_request_survives_and_no_other_does),
         cmocka_unit_test(a_request_names_one_process_exactly_when_it_needs_one),
         cmocka_unit_test(an_event_survives_the_journey),

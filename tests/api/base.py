@@ -102,7 +102,7 @@ class Schemas:
 
     def __init__(self, document):
         self.document = document
-        self.paths = [(re.compile("^" + re.sub(r"\{[^}]+\}", "[^/]+", path) + "$"), item)
+        self.paths = [(re.compile("^" + re.sub(r"\{[^}]+\}", "[^/]+", path.replace("{path}", "(?s:.+)")) + "$"), item)
                       for path, item in document["paths"].items()]
 
     def operation(self, method, path):
@@ -126,8 +126,8 @@ class Schemas:
             if not content:
                 assert not answer.body, f"{method} {path}: a body that is not described"
                 return
-            assert kind in content, f"{method} {path}: {kind} is not described"
-            if kind != "application/json":
+            assert kind in content or "*/*" in content, f"{method} {path}: {kind} is not described"
+            if kind != "application/json" or kind not in content:
                 return
             schema = content[kind]["schema"]
         validator = jsonschema.Draft202012Validator(

@@ -35,7 +35,8 @@ class Death:
         self.before = self.run = self.stored = self.after = None
 
     def go(self, client):
-        session = client.session(limits=LIMITS)
+        workspace = client.ok("POST", "/api/v1/workspaces", {"name": self.title.replace("/", " ")}, 201)["id"]
+        session = client.session(limits=LIMITS, workspace=workspace)
         self.before = client.run(session, "mark = 'here'; open('kept.txt', 'w').close()")
         wishes = {"language": self.language, "timeout_s": self.timeout_s}
         if self.act:
@@ -157,7 +158,7 @@ DEATHS = [
     # ---- the world it lives in
     Death("its files deleted", "import os\nfor e in os.scandir('/mnt/data'): os.unlink(e)", "ok", keeps_files=False),
     Death("the current directory removed", "import os; os.mkdir('d'); os.chdir('d'); os.rmdir('/mnt/data/d'); os.getcwd()", "error", error="FileNotFoundError"),
-    Death("/mnt/data made unreadable", "import os; os.chmod('/mnt/data', 0)", "ok", hint="could not be listed"),
+    Death("/mnt/data made unreadable", "import os; os.chmod('/mnt/data', 0)", "ok"),
     Death("a child that is killed", "import subprocess\np = subprocess.Popen(['sleep', '99']); p.kill(); p.wait()", "ok", result="-9"),
     Death("zombies left behind", "import os\nfor _ in range(10):\n    if os.fork() == 0: os._exit(0)", "ok"),
     Death("a child that goes on", "import subprocess; p = subprocess.Popen(['sleep', '99'])", "ok"),
@@ -259,7 +260,7 @@ def add_tests():
 
 add_tests()
 
-CLOSED = "The session was closed before this run had ended. Its variables and files are gone."
+CLOSED = "The session was closed before this run had ended. Its variables are gone; its files are in the workspace."
 RESTARTED = "The session was restarted before this run had ended. " + LOST
 
 

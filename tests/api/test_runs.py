@@ -161,7 +161,7 @@ class Runs(ApiTest):
         self.client.ok("DELETE", ONE + session, status=204)
         self.assertEqual(self.client.ok("GET", "/api/v1/runs/" + run["id"])["end"], "cancelled")
 
-    def test_one_shots_bring_files_and_leave_nothing(self):
+    def test_one_shots_bring_files_and_leave_no_session(self):
         run = self.client.ok("POST", "/api/v1/runs", {
             "code": "print(open('in/a.txt').read(), open('b.bin', 'rb').read())",
             "files": [{"path": "in/a.txt", "content": "text"}, {"path": "b.bin", "content_base64": b64(b"\0\xff")}]})
@@ -169,8 +169,8 @@ class Runs(ApiTest):
         closed = eventually(lambda: (s := self.client.ok("GET", ONE + run["session_id"]))["status"] == "closed" and s)
         self.assertEqual(closed["closed_why"], "one-shot")
         self.assertNotIn(run["session_id"], [s["id"] for s in self.client.ok("GET", "/api/v1/sessions?limit=100")["data"]])
-        for files, status in (([{"path": "../x", "content": ""}], 400), ([{"path": "/x", "content": ""}], 400),
-                              ([{"path": "a", "content": "1"}, {"path": "a", "content": "2"}], 409),
+        for files, status in (([{"path": "../x", "content": ""}], 400), ([{"path": "/", "content": ""}], 400),
+                              ([{"path": "a", "content": "1"}, {"path": "a/b", "content": "2"}], 409),
                               ([{"path": "a"}], 400), ([{"path": "a", "content_base64": "!"}], 400)):
             self.assertEqual(self.client.post("/api/v1/runs", {"code": "1", "files": files}).status, status, files)
 

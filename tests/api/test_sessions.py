@@ -197,7 +197,7 @@ class Rest(ApiTest):
         self.assertEqual(self.client.run(branch["id"], "x.append(2); open('a.txt').read()")["result"]["text/plain"], "'one'")
         self.client.run(branch["id"], "open('a.txt', 'w').write('two')")
         run = self.client.run(session, "print(x, open('a.txt').read())")
-        self.assertEqual(run["stdout"], "[1] one\n")
+        self.assertEqual(run["stdout"], "[1] two\n")  # what it wrote is in the workspace of both
         self.assertEqual(self.client.run("branch", "x")["result"]["text/plain"], "[1, 2]")
 
     def test_runs_are_undone(self):

@@ -1,7 +1,7 @@
 """A stand-in for the server: the wire of the native API, with an interpreter of a few lines behind it.
 
 It speaks HTTP/1.1 with keep-alive and server-sent events on a unix socket or on TCP, keeps sessions,
-runs, keys and principals in memory, and misbehaves on request: `faults` is a list of functions, each
+runs, keys, principals and files in memory, and misbehaves on request: `faults` is a list of functions, each
 called with (handler, method, path) before a request is answered; one that returns True has dealt
 with it and is taken off the list.
 """
@@ -23,24 +23,11 @@ import traceback
 import types
 import urllib.parse
 
+from standin_files import Files, Refusal, Trouble, Workspace, make_id, now
+
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
 LIMITS = {"memory_mb": 1024, "cpu": 1, "wall_s": 60, "pids": 128, "output_bytes": 1 << 20, "disk_mb": 256}
 SCOPES = {"run", "files:read", "files:write", "share", "audit", "admin"}
-
-
-class Refusal(Exception):
-    def __init__(self, status, code, message, hint="", headers=None):
-        super().__init__(message)
-        self.status, self.headers = status, headers or {}
-        self.body = {"error": {"code": code, "message": message, "hint": hint, "request_id": "req_1"}}
-
-
-def now():
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def make_id(prefix):
-    return prefix + "".join(random.choices("0123456789abcdefghjkmnpqrstvwxyz", k=24))
 
 
 class Run:
@@ -145,6 +132,7 @@ class Run:
             end = "error"
             text = "".join(traceback.format_exception_only(error)).rstrip("\n")
             self.fail(type(error).__name__, str(error), "Traceback (most recent call last):\n" + text)
+        self.commit()
         with self.changed:
             self.object.update(status="done", end=end, ended_at=now(),
                                duration_ms=round((time.monotonic() - begun) * 1000, 3))
@@ -152,6 +140,15 @@ class Run:
         self.session["status"] = "idle"
         self.session["last_used_at"] = now()
         self.tell("run.done", {"run": self.object})
+
+    def commit(self):
+        """What was written becomes versions of the workspace."""
+        author = {"principal_id": "prn_1", "session_id": self.session["id"], "run_id": self.id}
+        for entry in self.object["files"]:
+            raw = self.session["files"][entry["path"]]
+            file, _ = self.session["workspace"].put(entry["path"], raw, entry["change"], author)
+            entry.update(version=len(file.versions), sha256=hashlib.sha256(raw).hexdigest(),
+                         url=file.address(len(file.versions)))
 
     def evaluate(self, space):
         tree = ast.parse(self.request["code"])
@@ -179,7 +176,10 @@ class FakeFile:
             run.object["files"].append({"path": name, "size": 0, "sha256": hashlib.sha256(b"").hexdigest(),
                                         "mime": "application/octet-stream", "change": change})
         elif name not in self.files:
-            raise FileNotFoundError(name)
+            kept = run.session["workspace"].files.get(name)
+            if not kept:
+                raise FileNotFoundError(name)
+            self.files[name] = kept.versions[-1]["raw"]
 
     def read(self):
         return self.files[self.name].decode()
@@ -200,6 +200,20 @@ class World:
         self.secrets, self.replays, self.faults, self.requests = {}, {}, [], []
         self.admin = self.add_principal("admin", "human")
         self.needs_key = False
+        self.trouble = Trouble()
+        self.workspaces = {}
+        self.workspace = self.add_workspace("default", is_default=True)
+
+    def add_workspace(self, name, is_default=False):
+        one = Workspace(name, self.admin["id"], is_default)
+        self.workspaces[one.id] = one
+        return one
+
+    def workspace_of(self, word):
+        for one in self.workspaces.values():
+            if word in (one.id, one.name):
+                return one
+        raise Refusal(404, "not_found", f"there is no workspace {word}")
 
     def add_principal(self, name, kind):
         if kind not in ("human", "agent"):
@@ -212,12 +226,13 @@ class World:
         name = request.get("name")
         if name and any(s["name"] == name for s in self.sessions.values()):
             raise Refusal(409, "conflict", f"there is a session '{name}' already")
-        one = {"id": make_id("ses_"), "name": name, "status": "idle", "workspace_id": "ws_1",
+        workspace = self.workspace_of(request["workspace"]) if request.get("workspace") else self.workspace
+        one = {"id": make_id("ses_"), "name": name, "status": "idle", "workspace_id": workspace.id,
                "principal_id": self.admin["id"], "limits": {**LIMITS, **(request.get("limits") or {})},
                "idle_s": request.get("idle_s", 60), "snapshots": request.get("snapshots", 0),
                "tz": request.get("tz", "UTC"), "created_at": now(), "last_used_at": now(), "expires_at": None,
                "memory_bytes": 3 << 20, "sleep_bytes": 0, "runs": 0, "rollback_to": [], "baked": True,
-               "space": {}, "files": {}, "past": []}
+               "space": {}, "files": {}, "past": [], "workspace": workspace}
         self.sessions[one["id"]] = one
         return one
 
@@ -259,7 +274,7 @@ class World:
 
 
 def shown(session):
-    return {k: v for k, v in session.items() if k not in ("space", "files", "past")}
+    return {k: v for k, v in session.items() if k not in ("space", "files", "past", "workspace")}
 
 
 def wait_done(run, seconds):
@@ -267,7 +282,7 @@ def wait_done(run, seconds):
         run.changed.wait_for(lambda: run.object["status"] == "done", seconds)
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(Files, http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
@@ -348,13 +363,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def handle_one(self, method):
         parts = urllib.parse.urlsplit(self.path)
-        query = dict(urllib.parse.parse_qsl(parts.query))
+        query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
         path = [urllib.parse.unquote(p) for p in parts.path.strip("/").split("/")]
         self.world.requests.append((method, self.path, dict(self.headers)))
         try:
             if self.misbehave(method, parts.path):
                 return
-            raw, request = self.body()
+            request = None if method == "PUT" else self.body()[1]
             if path == ["healthz"]:
                 return self.answer(200, {"status": "ok"})
             scopes = self.who()
@@ -383,6 +398,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.handle_one("POST")
+
+    def do_PUT(self):
+        self.handle_one("PUT")
 
     def do_PATCH(self):
         self.handle_one("PATCH")
@@ -496,7 +514,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             run.cancel()
             wait_done(run, 5)
             return 200, run.object
-        session = self.world.add_session({"limits": request.get("limits")})
+        session = self.world.add_session({"limits": request.get("limits"), "workspace": request.get("workspace")})
         for file in request.get("files", []):
             session["files"][file["path"]] = base64.b64decode(file["content_base64"])
         run = self.world.add_run(session, request)

@@ -145,7 +145,8 @@ static int nap(struct life *l, const struct place *place, const struct limits *l
     l->kernel = NULL;
     const struct kernel_origin origin = {
         .image_fd = place->origin.image_fd, .delta_fd = bed.in, .libraries_fd = -1};
-    if (kernel_start(place->spawner, limits, workdir_fd(l->dir), &origin, &l->kernel, e))
+    if (kernel_start(place->spawner, limits, &JAIL_DATA_PLAIN(workdir_fd(l->dir)), &origin,
+                     &l->kernel, e))
         return -1;
     return 1;
 }
@@ -164,7 +165,8 @@ static int life_init(struct life *l, const struct place *place, const struct lim
 {
     *l = (struct life){0};
     if (workdir_new(place->base, &l->dir, e) ||
-        kernel_start(place->spawner, limits, workdir_fd(l->dir), &place->origin, &l->kernel, e))
+        kernel_start(place->spawner, limits, &JAIL_DATA_PLAIN(workdir_fd(l->dir)), &place->origin,
+                     &l->kernel, e))
         return -1;
     return place->must_nap ? first_nap(l, place, limits, e) : 0;
 }

@@ -64,7 +64,7 @@ def syscall_names():
 
 # Names of directories, numbers of inodes, and the session's own uid: each session has another.
 VARIES = re.compile(r"cicada-(work-)?[A-Za-z0-9]{6}\b|cicada-\d+-\d+(-\d+)?|\[\d+\]|anon_inode:\S*|"
-                    r"\d+:\d+|\b[1-4]\d{5,9}\b")
+                    r"\d+:\d+|\b[1-4]\d{5,9}\b|/proc/self/fd/\d+")
 
 
 def read(pid, name):

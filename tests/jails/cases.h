@@ -10,8 +10,10 @@ struct place {
     int data_fd;          /* of a directory that a session may have */
     int root_fd, file_fd; /* a directory of root's (as root; otherwise -1); a file in data_fd */
     int image, image_rw, delta;
-    char tree[256]; /* path of a tree of libraries, in which python3/marker says "of then" */
-    int libraries;  /* its descriptor */
+    char tree[256];   /* path of a tree of libraries, in which python3/marker says "of then" */
+    int libraries;    /* its descriptor */
+    const char *base; /* where a test may make directories */
+    const char *spawn, *player; /* the programs, for a spawner of its own */
 };
 
 struct test {
@@ -21,7 +23,7 @@ struct test {
 
 /* Each ends with {0}. weak_tests are for hosts without namespaces, the others for those with. */
 extern const struct test start_tests[], library_tests[], parked_tests[], copy_tests[], life_tests[],
-    weak_tests[];
+    layer_tests[], weak_tests[];
 
 /* Asks for a jail of that kind, and waits until the player in it has greeted. */
 int begin(struct place *p, struct hand *h, const struct jail_spec *spec, struct err *e);

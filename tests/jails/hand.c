@@ -51,11 +51,12 @@ int hand_ask(struct hand *h, struct spawner *s, const struct jail_spec *spec,
         return err_sys(e, errno, "pipe");
     h->out = pipe_ends[0];
     out = pipe_ends[1];
-    const int fds[JAIL_FDS] = {
-        [JAIL_FD_HANDLE] = handle,      [JAIL_FD_CONTROL] = control,
-        [JAIL_FD_STDOUT] = out,         [JAIL_FD_STDERR] = out,
-        [JAIL_FD_DATA] = parts->data,   [JAIL_FD_IMAGE] = parts->image,
-        [JAIL_FD_DELTA] = parts->delta, [JAIL_FD_LIBRARIES] = parts->libraries};
+    int fds[JAIL_FDS] = {[JAIL_FD_HANDLE] = handle,      [JAIL_FD_CONTROL] = control,
+                         [JAIL_FD_STDOUT] = out,         [JAIL_FD_STDERR] = out,
+                         [JAIL_FD_DATA] = parts->data,   [JAIL_FD_IMAGE] = parts->image,
+                         [JAIL_FD_DELTA] = parts->delta, [JAIL_FD_LIBRARIES] = parts->libraries};
+    if (spec->lower_count > 0)
+        (void)jail_data_fds(parts->layers, fds + JAIL_FD_DATA);
     return spawner_jail(s, spec, fds, e);
 }
 
@@ -99,6 +100,17 @@ int hand_event(struct hand *h, struct jail_event *ret, struct err *e)
             return -1;
     } while (ret->kind == JAIL_USED);
     return 0;
+}
+
+int hand_attach(struct hand *h, const struct jail_data *data, struct err *e)
+{
+    const struct jail_request request = {.kind = JAIL_ATTACH,
+                                         .lower_count = (uint32_t)data->lower_count};
+    uint8_t bytes[JAIL_REQUEST_SIZE];
+    int fds[JAIL_DATA_FDS];
+    jail_request_put(&request, bytes);
+    size_t count = jail_data_fds(data, fds);
+    return fd_send(h->handle, bytes, sizeof bytes, fds, count, e);
 }
 
 int hand_request(struct hand *h, enum jail_request_kind kind, pid_t pid, int fd, struct err *e)

@@ -24,6 +24,7 @@ struct hand {
 /* What a jail is made of; only what the spec names is used. */
 struct hand_parts {
     int data, image, delta, libraries;
+    const struct jail_data *layers; /* instead of `data`, when the spec has lowers */
 };
 
 /* Asks for a jail. Does not wait. */
@@ -42,6 +43,9 @@ int hand_hear_greeting(struct hand *h, struct err *e);
 
 /* Waits for the next event but USED, or for an end when that comes instead. */
 int hand_event(struct hand *h, struct jail_event *ret, struct err *e);
+
+/* ATTACH, with all the descriptors. */
+int hand_attach(struct hand *h, const struct jail_data *data, struct err *e);
 
 int hand_request(struct hand *h, enum jail_request_kind kind, pid_t pid, int fd, struct err *e);
 

@@ -25,12 +25,12 @@
 #include "session/spawner.h"
 #include "session/workdir.h"
 
-const struct jail_spec cold = {JAIL_COLD, true, false, false, LIMITS_DEFAULT};
-const struct jail_spec from_image = {JAIL_IMAGE, true, false, false, LIMITS_DEFAULT};
-const struct jail_spec parked_image = {JAIL_IMAGE, false, false, false, LIMITS_DEFAULT};
-const struct jail_spec baking = {JAIL_BAKE, true, false, false, LIMITS_DEFAULT};
-const struct jail_spec waking = {JAIL_IMAGE, true, true, false, LIMITS_DEFAULT};
-const struct jail_spec waking_old = {JAIL_IMAGE, true, true, true, LIMITS_DEFAULT};
+const struct jail_spec cold = {JAIL_COLD, true, false, false, 0, LIMITS_DEFAULT};
+const struct jail_spec from_image = {JAIL_IMAGE, true, false, false, 0, LIMITS_DEFAULT};
+const struct jail_spec parked_image = {JAIL_IMAGE, false, false, false, 0, LIMITS_DEFAULT};
+const struct jail_spec baking = {JAIL_BAKE, true, false, false, 0, LIMITS_DEFAULT};
+const struct jail_spec waking = {JAIL_IMAGE, true, true, false, 0, LIMITS_DEFAULT};
+const struct jail_spec waking_old = {JAIL_IMAGE, true, true, true, 0, LIMITS_DEFAULT};
 
 int fail(struct err *e, const char *fmt, ...)
 {
@@ -45,7 +45,7 @@ int fail(struct err *e, const char *fmt, ...)
 int begin(struct place *p, struct hand *h, const struct jail_spec *spec, struct err *e)
 {
     const struct hand_parts parts = {p->data_fd, spec->start == JAIL_BAKE ? p->image_rw : p->image,
-                                     p->delta, p->libraries};
+                                     p->delta, p->libraries, NULL};
     if (hand_ask(h, p->spawner, spec, &parts, e))
         return -1;
     return hand_greet(h, e);
@@ -177,8 +177,8 @@ static void run_all(const struct test *tests, struct place *p, char **names, str
 
 int main(int argc, char **argv)
 {
-    static const struct test *const strong[] = {start_tests, library_tests, parked_tests,
-                                                copy_tests,  life_tests,    NULL};
+    static const struct test *const strong[] = {
+        start_tests, library_tests, parked_tests, copy_tests, layer_tests, life_tests, NULL};
     struct place p = {.libraries = -1};
     struct err e = {0};
     struct score score = {0};
@@ -189,6 +189,9 @@ int main(int argc, char **argv)
         return 2;
     }
     base = base && *base ? base : "/var/tmp";
+    p.base = base;
+    p.spawn = argv[1];
+    p.player = argv[2];
     if (make_libraries(&p, base, &e) || workdir_new(base, &dir, &e) || open_place(&p, dir, &e) ||
         spawner_open(argv[1], argv[2], argv[2], &p.spawner, &e)) {
         (void)fprintf(stderr, "jails: %s\n", e.text);
@@ -200,7 +203,7 @@ int main(int argc, char **argv)
     (void)printf("tier %s\n", tier_name(tier));
     for (const struct test *const *tests = strong; tier == TIER_FULL && *tests; tests++)
         run_all(*tests, &p, argv + 3, &score);
-    if (tier != TIER_FULL)
+    if (tier == TIER_CONTAINER_ROOT || tier == TIER_CONTAINER_USER)
         run_all(weak_tests, &p, argv + 3, &score);
     spawner_close(p.spawner);
     workdir_free(dir);

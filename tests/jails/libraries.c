@@ -57,7 +57,7 @@ static int they_cannot_be_written_to(struct place *p, struct err *e)
 
 static int refuse(struct place *p, int libraries, const char *wanted, struct err *e)
 {
-    const struct hand_parts parts = {p->data_fd, p->image, p->delta, libraries};
+    const struct hand_parts parts = {p->data_fd, p->image, p->delta, libraries, NULL};
     return expect_no_start(p, &waking_old, &parts, wanted, e);
 }
 
@@ -100,8 +100,8 @@ static int a_link_among_them_is_not_followed(struct place *p, struct err *e)
 /* Whoever starts anew has the host's. */
 static int without_a_delta_they_are_refused(struct place *p, struct err *e)
 {
-    const struct hand_parts parts = {p->data_fd, p->image, p->delta, p->libraries};
-    const struct jail_spec spec = {JAIL_IMAGE, true, false, true, LIMITS_DEFAULT};
+    const struct hand_parts parts = {p->data_fd, p->image, p->delta, p->libraries, NULL};
+    const struct jail_spec spec = {JAIL_IMAGE, true, false, true, 0, LIMITS_DEFAULT};
     return expect_no_start(p, &spec, &parts, "not a request of this version", e);
 }
 

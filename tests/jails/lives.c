@@ -3,6 +3,7 @@
  *     MARKER      code of a session could run from here on
  *     COMPLETE    and whoever runs it has asked for it
  *     INCOMPLETE  something is there that must not be; why
+ *     NOT BROUGHT whoever should bring changes has not begun to
  *
  * on standard output. They pass when nothing failed.
  */
@@ -11,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
-#include "cases.h"
+#include "layers.h"
 
 /* The player does what a kernel does before it takes code: from then on it is a session's. */
 static int become_session(struct hand *h, struct err *e)
@@ -58,6 +59,38 @@ static int life_of_a_parked_jail(struct place *p, struct err *e)
     return become_session(&h, e) || leave(&h, &h, e) ? -1 : 0;
 }
 
+static int life_with_layers(struct place *p, struct err *e)
+{
+    scoped(layers_done) struct layers l = LAYERS_NONE;
+    scoped(hand_done) struct hand h = HAND_NONE;
+    return layers_make(p, &l, e) || layers_ask(p, &h, &l.data, e) || hand_greet(&h, e) ||
+                   become_session(&h, e) || hand_expect(&h, "read a", "top", e) ||
+                   hand_expect(&h, "remove gone", "ok", e) || leave(&h, &h, e)
+               ? -1
+               : 0;
+}
+
+/* To an overlay something is brought, or not, and then it is said. */
+static int life_with_changes(struct place *p, struct err *e)
+{
+    scoped(layers_done) struct layers l = LAYERS_NONE;
+    scoped(hand_done) struct hand h = HAND_NONE;
+    struct jail_event event;
+    if (layers_make(p, &l, e) || layers_ask(p, &h, &l.data, e) || hand_greet(&h, e) ||
+        become_session(&h, e) || hand_request(&h, JAIL_BRING, 0, l.changes, e) ||
+        expect_event(&h, JAIL_BROUGHT, &event, e))
+        return -1;
+    bool is_whole = event.status == 0 && event.brought_failed == 0;
+    if (event.status)
+        (void)printf("NOT BROUGHT\n");
+    if ((is_whole && hand_expect(&h, "read dir/new", "brought", e)) ||
+        (event.status && hand_expect(&h, "list .", "a b dir gone", e))) {
+        (void)printf("INCOMPLETE: %s\n", e->text);
+        return -1;
+    }
+    return leave(&h, &h, e) || !is_whole ? -1 : 0;
+}
+
 /* After SWITCHED there is the copy and nobody else; after a refusal the kernel goes on. */
 static int life_with_a_copy(struct place *p, struct err *e)
 {
@@ -90,5 +123,7 @@ const struct test life_tests[] = {
     TEST(life_with_old_libraries),
     TEST(life_of_a_parked_jail),
     TEST(life_with_a_copy),
+    TEST(life_with_layers),
+    TEST(life_with_changes),
     {0},
 };

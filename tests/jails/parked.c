@@ -46,7 +46,7 @@ static int a_parked_kernel_gets_its_directory_later(struct place *p, struct err 
 
 static int a_cold_kernel_can_be_parked_too(struct place *p, struct err *e)
 {
-    const struct jail_spec parked_cold = {JAIL_COLD, false, false, false, LIMITS_DEFAULT};
+    const struct jail_spec parked_cold = {JAIL_COLD, false, false, false, 0, LIMITS_DEFAULT};
     scoped(hand_done) struct hand h = HAND_NONE;
     return begin(p, &h, &parked_cold, e) || attach(p, &h, e) ||
                    hand_expect(&h, "cd /mnt/data", "ok", e)

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -153,6 +154,23 @@ static void write_file(struct player *p, const char *arg)
         (void)close(fd);
 }
 
+/* NAME MEGABYTES: the same, but the file has no name any more and stays open. */
+static void hold_file(struct player *p, const char *arg)
+{
+    static char block[MEGA];
+    char name[64] = "";
+    int count = 0;
+    if (sscanf(arg, "%63s %d", name, &count) != 2)
+        return;
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || unlink(name))
+        fail(p);
+    memset(block, 'x', sizeof block);
+    for (int i = 0; i < count && fd >= 0; i++)
+        if (write(fd, block, sizeof block) < 0)
+            fail(p);
+}
+
 static void say_file(struct player *p, const char *arg)
 {
     int fd = open(arg, O_RDONLY | O_CLOEXEC);
@@ -163,6 +181,119 @@ static void say_file(struct player *p, const char *arg)
         p->answer[n] = '\0';
     if (fd >= 0)
         (void)close(fd);
+}
+
+/* NAME TEXT */
+static void put_file(struct player *p, const char *arg)
+{
+    char name[64] = "";
+    const char *text = strchr(arg, ' ');
+    if (!text)
+        return;
+    (void)snprintf(name, sizeof name, "%.*s", (int)(text - arg), arg);
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    size_t len = strlen(++text);
+    if (fd < 0 || write(fd, text, len) != (ssize_t)len)
+        fail(p);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+static void remove_one(struct player *p, const char *arg)
+{
+    if (unlink(arg) && (errno != EISDIR || rmdir(arg)))
+        fail(p);
+}
+
+static void make_directory(struct player *p, const char *arg)
+{
+    if (mkdir(arg, 0755))
+        fail(p);
+}
+
+/* Both take OLD NEW. */
+static bool two_names(const char *arg, char one[64], char two[64])
+{
+    one[0] = two[0] = '\0';
+    return sscanf(arg, "%63s %63s", one, two) == 2;
+}
+
+static void move(struct player *p, const char *arg)
+{
+    char from[64], to[64];
+    if (!two_names(arg, from, to) || rename(from, to))
+        fail(p);
+}
+
+static void link_to(struct player *p, const char *arg)
+{
+    char target[64], name[64];
+    if (!two_names(arg, target, name) || symlink(target, name))
+        fail(p);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* What is in a directory, in order. */
+static void list(struct player *p, const char *arg)
+{
+    char names[32][64];
+    size_t count = 0, used = 0;
+    DIR *dir = opendir(arg);
+    if (!dir) {
+        fail(p);
+        return;
+    }
+    for (struct dirent *entry; count < 32 && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            (void)snprintf(names[count++], 64, "%.63s", entry->d_name);
+    (void)closedir(dir);
+    qsort(names, count, sizeof *names, by_name);
+    p->answer[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(p->answer + used, sizeof p->answer - used, "%s%s", i ? " " : "",
+                                 names[i]);
+    if (count == 0)
+        (void)snprintf(p->answer, sizeof p->answer, "nothing");
+}
+
+/* NAME ATTRIBUTE: sets it to "y". */
+static void set_attribute(struct player *p, const char *arg)
+{
+    char name[64], attribute[64];
+    if (!two_names(arg, name, attribute) || setxattr(name, attribute, "y", 1, 0))
+        fail(p);
+}
+
+/* A whiteout, as overlayfs makes them. */
+static void make_whiteout(struct player *p, const char *arg)
+{
+    if (syscall(SYS_mknod, arg, S_IFCHR, 0) && syscall(SYS_mknodat, AT_FDCWD, arg, S_IFCHR, 0))
+        fail(p);
+}
+
+/* From now on somebody exchanges these two, and changes files in the first, as fast as he can. */
+static void exchange(struct player *p, const char *arg)
+{
+    char one[64], two[64], inside[80];
+    if (!two_names(arg, one, two))
+        return;
+    (void)snprintf(inside, sizeof inside, "%s/new", one);
+    pid_t pid = fork();
+    if (pid < 0)
+        fail(p);
+    while (pid == 0) {
+        (void)syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, two, 2 /* RENAME_EXCHANGE */);
+        int fd = open(inside, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        if (fd >= 0) {
+            (void)!write(fd, "mine", 4);
+            (void)close(fd);
+        }
+        (void)unlink(inside);
+    }
 }
 
 static void greet(struct player *p, const char *word)
@@ -291,7 +422,17 @@ static const struct {
     {"cwd", say_cwd},
     {"cd", change_cwd},
     {"write", write_file},
+    {"hold", hold_file},
     {"read", say_file},
+    {"put", put_file},
+    {"remove", remove_one},
+    {"mkdir", make_directory},
+    {"move", move},
+    {"link", link_to},
+    {"list", list},
+    {"attribute", set_attribute},
+    {"whiteout", make_whiteout},
+    {"exchange", exchange},
     {"copy", copy},
     {"processes", say_processes},
     {"children", have_children},

@@ -116,7 +116,7 @@ static int baking_writes_the_image(struct place *p, struct err *e)
 static int refuse_image(struct place *p, const struct jail_spec *spec, int image,
                         const char *wanted, struct err *e)
 {
-    const struct hand_parts parts = {p->data_fd, image, p->delta, p->libraries};
+    const struct hand_parts parts = {p->data_fd, image, p->delta, p->libraries, NULL};
     return expect_no_start(p, spec, &parts, wanted, e);
 }
 
@@ -137,7 +137,7 @@ static int an_image_that_is_no_file_is_refused(struct place *p, struct err *e)
 
 static int a_delta_in_a_parked_jail_is_refused(struct place *p, struct err *e)
 {
-    const struct jail_spec spec = {JAIL_IMAGE, false, true, false, LIMITS_DEFAULT};
+    const struct jail_spec spec = {JAIL_IMAGE, false, true, false, 0, LIMITS_DEFAULT};
     return refuse_image(p, &spec, p->image, "not a request of this version", e);
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
-#include "cases.h"
+#include "layers.h"
 
 static int a_cold_start_works_without_namespaces(struct place *p, struct err *e)
 {
@@ -36,8 +36,20 @@ static int baking_needs_namespaces(struct place *p, struct err *e)
 
 static int parking_needs_namespaces(struct place *p, struct err *e)
 {
-    const struct jail_spec parked_cold = {JAIL_COLD, false, false, false, LIMITS_DEFAULT};
+    const struct jail_spec parked_cold = {JAIL_COLD, false, false, false, 0, LIMITS_DEFAULT};
     return expect_refusal(p, &parked_cold, "a parked jail needs tier full", e);
+}
+
+static int an_overlay_needs_namespaces(struct place *p, struct err *e)
+{
+    scoped(layers_done) struct layers l = LAYERS_NONE;
+    struct jail_spec spec = cold;
+    spec.lower_count = 2;
+    const struct hand_parts parts = {-1, -1, -1, -1, &l.data};
+    return layers_make(p, &l, e) ||
+                   expect_no_start(p, &spec, &parts, "overlays cannot be made on this host", e)
+               ? -1
+               : 0;
 }
 
 const struct test weak_tests[] = {
@@ -49,5 +61,6 @@ const struct test weak_tests[] = {
     TEST(an_image_needs_namespaces),
     TEST(baking_needs_namespaces),
     TEST(parking_needs_namespaces),
+    TEST(an_overlay_needs_namespaces),
     {0},
 };

@@ -358,7 +358,7 @@ static int do_start(struct call *c)
         return -1;
     int64_t begun_us = clock_us();
     struct sessions *all = is_set(c, "cold") ? c->place->cold : c->place->all;
-    if (session_new(all, &options, data, &s, &c->e))
+    if (session_new(all, &options, &JAIL_DATA_PLAIN(data), &s, &c->e))
         return -1;
     c->us = clock_us() - begun_us;
     session_look(s, &info);
@@ -395,7 +395,7 @@ static int do_run(struct call *c)
     if (data < 0 || find(c, &s) || run_language_parse(language, &spec.language, &c->e))
         return -1;
     int64_t begun_us = clock_us();
-    if (session_run(s, data, &spec, /* sink= */ NULL, &run, &c->e))
+    if (session_run(s, &JAIL_DATA_PLAIN(data), &spec, /* sink= */ NULL, &run, &c->e))
         return -1;
     c->us = clock_us() - begun_us;
     report_run(&(struct report){"run_drive", session_id(s), "full"}, &run, &report);
@@ -416,7 +416,8 @@ static int do_ask(struct call *c)
     if (data < 0 || find(c, &s))
         return -1;
     int64_t begun_us = clock_us();
-    if (session_ask(s, data, text_of(c, "topic"), code, (uint32_t)strlen(code), &reply, &c->e))
+    if (session_ask(s, &JAIL_DATA_PLAIN(data), text_of(c, "topic"), code, (uint32_t)strlen(code),
+                    &reply, &c->e))
         return -1;
     c->us = clock_us() - begun_us;
     put_text(c, "reply", reply);
@@ -469,7 +470,7 @@ static int do_wake(struct call *c)
     if (data < 0 || find(c, &s))
         return -1;
     int64_t begun_us = clock_us();
-    int failed = session_wake(s, data, &c->e);
+    int failed = session_wake(s, &JAIL_DATA_PLAIN(data), &c->e);
     c->us = clock_us() - begun_us;
     return failed;
 }
@@ -504,7 +505,7 @@ static int do_fork(struct call *c)
     if (data < 0)
         return -1;
     int64_t begun_us = clock_us();
-    if (session_fork(s, data, &branch, &c->e))
+    if (session_fork(s, &JAIL_DATA_PLAIN(data), &branch, &c->e))
         return -1;
     c->us = clock_us() - begun_us;
     put_text(c, "id", session_id(branch));

@@ -22,7 +22,7 @@ KERNEL_PACKAGE = "linux-image-cloud-amd64"
 # may import.
 BASE_PACKAGES = """
     base-files bash busybox-static coreutils dash libc-bin mount procps python3 util-linux
-    libcurl4 libedit2 libexpat1 libinih1 libjansson4 libseccomp2 libsqlite3-0 libssl3 zlib1g
+    libarchive13 libcurl4 libedit2 libexpat1 libinih1 libjansson4 libseccomp2 libsqlite3-0 libssl3 zlib1g
     fontconfig-config fonts-dejavu-core libopenblas0-pthread libpython3.11 python3-ipython
     python3-matplotlib python3-matplotlib-inline python3-numpy python3-pandas
 """.split()
@@ -90,7 +90,7 @@ def initramfs(work, modules, init):
     shutil.copy("/bin/busybox", tree / "bin")
     shutil.copy(init, tree / "init")
     (tree / "init").chmod(0o755)
-    for i, module in enumerate(module_order(modules, ["virtio_pci", "virtio_blk"])):
+    for i, module in enumerate(module_order(modules, ["virtio_pci", "virtio_blk", "overlay"])):
         shutil.copy(module, tree / "modules" / f"{i:02}-{module.name}")
     names = "\n".join(str(p.relative_to(tree)) for p in sorted(tree.rglob("*")))
     with open(image, "wb") as out:
@@ -198,7 +198,10 @@ def tree_disk(work, root, build):
     (stage / "build").mkdir(parents=True)
     for name in ("cicada", "cicada-spawn", "cicada-kernel", "cicada-load"):
         shutil.copy(build / name, stage / "build")
-    for part in ("tests/vm", "tests/escape"):
+    (stage / "build/tests/jails").mkdir(parents=True)
+    for name in ("jails", "player"):
+        shutil.copy(build / "tests/jails" / name, stage / "build/tests/jails")
+    for part in ("tests/vm", "tests/escape", "tests/jails"):
         shutil.copytree(root / part, stage / part, ignore=shutil.ignore_patterns("__pycache__"))
     make_ext4(stage, image, 16)
     shutil.rmtree(stage)

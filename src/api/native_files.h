@@ -1,0 +1,70 @@
+/* native_files.h -- what the doors to workspaces and files share. */
+#ifndef API_NATIVE_FILES_H
+#define API_NATIVE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "workspace/files.h"
+#include "workspace/paths.h"
+
+struct call;
+struct err;
+struct json_writer;
+
+enum { TRANSFER_SIZE = 128 << 10 }; /* bytes of a file in memory while it comes or goes */
+
+/* The workspace the address names, by id or name; "default" is the caller's own. A signed address was
+ * made by somebody who had the right. */
+int call_workspace(struct call *c, enum right right, struct workspace_row *ret, struct err *e);
+/* The same by another name than that of the address; NULL: the default one. */
+int named_workspace(struct call *c, const char *name, enum right right, struct workspace_row *ret,
+                    struct err *e);
+
+struct author call_author(const struct call *c);
+
+/* The end of {"data":[...], as every list has it. */
+void end_list(struct json_writer *w, bool has_more, const char *next);
+
+/* Answers with the file that a change made, as it is by it; 201 when it is new, and its ETag. */
+int answer_change(struct call *c, const struct workspace_row *ws, const struct file_change *change,
+                  struct err *e);
+/* Answers with what is at a clean path now: a file, or a directory, also one that is only there
+ * because something is in it. */
+int answer_path(struct call *c, const struct workspace_row *ws, const char *path, struct err *e);
+
+/* Whether something is below that path. */
+int look_below(struct call *c, const struct workspace_row *ws, const char *path, bool *ret,
+               struct err *e);
+
+/* download.c: answers with the bytes of a version, or a part of them. */
+struct download {
+    const char *path; /* clean */
+    uint64_t version; /* 0: the newest */
+    bool is_inline;
+};
+int send_download(struct call *c, const struct workspace_row *ws, const struct download *d,
+                  struct err *e);
+
+/* receive.c: the body of a request, or of a part of one, as a file. */
+typedef int body_read_fn(void *arg, void *to, size_t size, size_t *ret_len, struct err *e);
+struct receiving {
+    const char *path; /* clean */
+    struct how how;
+    uint64_t size;      /* announced; 0: not known */
+    struct str sha256;  /* that it has to have, in hex; STR_NONE: any */
+    body_read_fn *read; /* like http_read */
+    void *arg;
+    int (*check)(void *arg, struct err *e); /* asked when all has come; NULL: nothing */
+    void *check_arg;
+};
+/* Answers with the file. Nothing has happened when it fails. */
+int receive_file(struct call *c, const struct workspace_row *ws, const struct receiving *r,
+                 struct err *e);
+/* http_read as a body_read_fn; arg is the exchange. */
+int read_request(void *arg, void *to, size_t size, size_t *ret_len, struct err *e);
+
+/* native_sign.c: op->admit of what may be had by a signed address. */
+int admit_signed(struct call *c, struct err *e);
+
+#endif

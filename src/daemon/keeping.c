@@ -1,0 +1,85 @@
+/* keeping.c -- what keeps files: the rules of workspaces, and the key that addresses
+ * are signed with. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fdio.h"
+#include "base/scope.h"
+#include "daemon/serve_int.h"
+#include "store/store.h"
+#include "workspace/files.h"
+
+#define GIB ((uint64_t)1 << 30)
+#define MIB_BYTES ((uint64_t)1 << 20)
+
+/* ---- the key of signed addresses ---- */
+
+static int make_key(int dir_fd, uint8_t ret[SIGN_KEY_LEN], struct err *e)
+{
+    scoped(fd_closep) int fd =
+        openat(dir_fd, "sign.key", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "write sign.key");
+    if (getrandom(ret, SIGN_KEY_LEN, 0) != SIGN_KEY_LEN)
+        return err_sys(e, errno, "make sign.key");
+    if (fd_write_all(fd, ret, SIGN_KEY_LEN, e))
+        return err_wrap(e, "write sign.key");
+    return fsync(fd) || fsync(dir_fd) ? err_sys(e, errno, "write sign.key") : 0;
+}
+
+/* One that was cut off by a crash has signed nothing yet: it is made anew. */
+static int load_key(int dir_fd, uint8_t ret[SIGN_KEY_LEN], struct err *e)
+{
+    size_t len = 0;
+    scoped(fd_closep) int fd = openat(dir_fd, "sign.key", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT)
+        return err_sys(e, errno, "read sign.key");
+    if (fd >= 0 && fd_read_all(fd, ret, SIGN_KEY_LEN, &len, e))
+        return err_wrap(e, "read sign.key");
+    return len == SIGN_KEY_LEN ? 0 : make_key(dir_fd, ret, e);
+}
+
+/* ---- all of it ---- */
+
+static int open_directories(struct server *s, struct err *e)
+{
+    return data_dir(&s->data, "packs", &s->user, &s->packs_fd, e) ||
+                   data_dir(&s->data, "uploads", &s->user, &s->uploads_fd, e) ||
+                   data_dir(&s->data, "checkouts", &s->user, &s->checkouts_fd, e)
+               ? -1
+               : 0;
+}
+
+int keeping_open(struct server *s, struct err *e)
+{
+    const struct config *c = s->config;
+    if (open_directories(s, e) || load_key(s->data.fd, s->sign_key, e))
+        return -1;
+    const struct files_options options = {
+        .meta = store_meta(s->store),
+        .contents = store_contents(s->store),
+        .people = s->people,
+        .space_fd = s->packs_fd,
+        .reserve_bytes = c->store.reserve_mb * MIB_BYTES,
+        .bytes_max = c->workspaces.quota_gb * GIB,
+        .files_max = c->workspaces.files_max,
+        .file_max = c->workspaces.file_max_gb * GIB,
+        .trash_days = c->workspaces.trash_days,
+        .thinning = {c->workspaces.keep_versions, c->workspaces.keep_days},
+        .sign_key = s->sign_key,
+        .uploads_fd = s->uploads_fd};
+    return files_open(&options, &s->files, e);
+}
+
+void keeping_close(struct server *s)
+{
+    files_close(s->files);
+    fd_closep(&s->checkouts_fd);
+    fd_closep(&s->uploads_fd);
+    fd_closep(&s->packs_fd);
+    explicit_bzero(s->sign_key, sizeof s->sign_key);
+}

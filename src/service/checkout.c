@@ -1,0 +1,440 @@
+#include "service/checkout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/fdio.h"
+#include "base/scope.h"
+#include "base/tree.h"
+#include "service/materialise.h"
+#include "workspace/files.h"
+
+enum {
+    OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+    PAGE = 1000,
+    UNUSED_S = 86400, /* until a chain goes that nobody uses */
+    NAME_SIZE = 64,
+};
+
+struct layer {
+    struct layer *below; /* of its chain; NULL: the last */
+    uint64_t from, to;
+    size_t refs; /* those who have it mounted, and the layer above; under shelf->lock */
+    int fd;
+};
+
+/* A workspace's layers. */
+struct shelf {
+    struct shelf *next;
+    char workspace[ID_SIZE];
+    pthread_mutex_t lock; /* held while layers are made; protects what is below */
+    struct layer *top;    /* of the present chain; NULL: none. Holds a reference */
+    int64_t used_us;      /* monotonic */
+};
+
+struct checkouts {
+    int dir_fd;
+    struct files *files;
+    pthread_mutex_t lock; /* protects the list; shelves are never freed before the end */
+    struct shelf *shelves;
+};
+
+static void layer_name(const struct layer *l, char ret[NAME_SIZE])
+{
+    (void)snprintf(ret, NAME_SIZE, "%llu-%llu", (unsigned long long)l->from,
+                   (unsigned long long)l->to);
+}
+
+/* Removes a tree of that name, whatever is in it. */
+static void remove_tree(int at, const char *name)
+{
+    struct err ignored = {0}; /* what stays is swept at the next start */
+    scoped(fd_closep) int fd = openat(at, name, OPEN_DIR);
+    if (fd >= 0)
+        (void)tree_remove(fd, &ignored);
+    (void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* ---- the beginning: what an earlier server left ---- */
+
+/* Says which start of the machine this is. */
+static void boot_id(char ret[NAME_SIZE])
+{
+    size_t len = 0;
+    struct err ignored = {0};
+    scoped(fd_closep) int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    memset(ret, 0, NAME_SIZE);
+    if (fd >= 0)
+        (void)fd_read_all(fd, ret, NAME_SIZE - 1, &len, &ignored);
+    ret[strcspn(ret, "\n")] = '\0';
+}
+
+static void sweep(int dir_fd)
+{
+    struct dir d;
+    int fd = openat(dir_fd, ".", OPEN_DIR);
+    if (fd < 0)
+        return;
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&d));)
+        remove_tree(dir_fd, entry->d_name);
+    dir_done(&d);
+}
+
+/* Nothing in a layer was synced: what was written before the machine went down may be anything. */
+static int begin(int dir_fd, struct err *e)
+{
+    char now[NAME_SIZE], then[NAME_SIZE] = "";
+    size_t len = 0;
+    boot_id(now);
+    scoped(fd_closep) int fd =
+        openat(dir_fd, "boot", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "open the checkouts");
+    if (fd_read_all(fd, then, sizeof then - 1, &len, e))
+        return err_wrap(e, "open the checkouts");
+    if (*now && strcmp(now, then) == 0)
+        return 0;
+    (void)unlinkat(dir_fd, "boot", 0);
+    sweep(dir_fd);
+    scoped(fd_closep) int made =
+        openat(dir_fd, "boot", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (made < 0)
+        return err_sys(e, errno, "open the checkouts");
+    return fd_write_all(made, now, strlen(now), e);
+}
+
+/* ---- layers ---- */
+
+/* With shelf->lock held, as everything below that takes a shelf. */
+static void layer_unref(const struct checkouts *c, struct shelf *shelf, struct layer *l)
+{
+    while (l && --l->refs == 0) {
+        struct layer *below = l->below;
+        char name[NAME_SIZE];
+        layer_name(l, name);
+        scoped(fd_closep) int at = openat(c->dir_fd, shelf->workspace, OPEN_DIR);
+        if (at >= 0)
+            remove_tree(at, name);
+        (void)close(l->fd);
+        free(l);
+        l = below;
+    }
+}
+
+/* A layer whose directory is there, on top of the chain. */
+static int push(struct shelf *shelf, int ws_fd, uint64_t from, uint64_t to, struct err *e)
+{
+    char name[NAME_SIZE];
+    struct layer *l = calloc(1, sizeof *l);
+    if (!l)
+        return err_set(e, ERR_NO_MEMORY, "check out");
+    *l = (struct layer){.from = from, .to = to, .refs = 1, .below = from ? shelf->top : NULL};
+    layer_name(l, name);
+    l->fd = openat(ws_fd, name, OPEN_DIR);
+    if (l->fd < 0) {
+        (void)err_sys(e, errno, "open a checkout");
+        free(l);
+        return -1;
+    }
+    shelf->top = l; /* the chain's reference to what is below becomes the layer's */
+    return 0;
+}
+
+/* The layer of an earlier server that begins at `from` and goes furthest; 0: none. */
+static uint64_t find_next(int ws_fd, uint64_t from)
+{
+    struct dir d;
+    uint64_t best = 0;
+    int fd = openat(ws_fd, ".", OPEN_DIR);
+    if (fd < 0)
+        return 0;
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&d));) {
+        char *end = NULL, *last = NULL;
+        uint64_t first = strtoull(entry->d_name, &end, 10);
+        uint64_t to = *end == '-' ? strtoull(end + 1, &last, 10) : 0;
+        if (last && *last == '\0' && first == from && to > from && to > best)
+            best = to;
+    }
+    dir_done(&d);
+    return best;
+}
+
+/* What an earlier server left of this workspace, up to its present revision. */
+static void recall(struct shelf *shelf, int ws_fd, uint64_t head)
+{
+    struct err ignored = {0};
+    uint64_t at = 0;
+    for (uint64_t next; (next = find_next(ws_fd, at)) != 0 && next <= head; at = next)
+        if (push(shelf, ws_fd, at, next, &ignored))
+            return;
+}
+
+static struct shelf *find_shelf(struct checkouts *c, const char *workspace)
+{
+    pthread_mutex_lock(&c->lock);
+    struct shelf *s = c->shelves;
+    while (s && strcmp(s->workspace, workspace) != 0)
+        s = s->next;
+    if (!s && (s = calloc(1, sizeof *s))) {
+        (void)snprintf(s->workspace, sizeof s->workspace, "%s", workspace);
+        (void)pthread_mutex_init(&s->lock, NULL);
+        s->next = c->shelves;
+        c->shelves = s;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+/* ---- making a layer ---- */
+
+/* A layer being made: what changed in `ws` since `from`, into `fd`. */
+struct making {
+    struct checkouts *c;
+    const struct workspace_row *ws;
+    uint64_t from;
+    int fd;
+    const struct layer *old; /* a chain whose files can be linked; NULL: none */
+};
+
+/* The file as it is in an old layer, if it is there: nothing in the layers above it has changed it
+ * since, or it would be found there first. */
+static bool link_old(const struct making *m, const struct file_row *f)
+{
+    for (const struct layer *l = m->old; l; l = l->below) {
+        struct stat st;
+        if (fstatat(l->fd, f->path, &st, AT_SYMLINK_NOFOLLOW))
+            continue;
+        if (!S_ISREG(st.st_mode) || f->rev > m->old->to || (uint64_t)st.st_size != f->content.size)
+            return false;
+        struct err ignored = {0};
+        scoped(fd_closep) int at = -1;
+        const char *name;
+        return materialise_way(m->fd, f->path, &at, &name, &ignored) == 0 &&
+               linkat(l->fd, f->path, at, name, 0) == 0;
+    }
+    return false;
+}
+
+static int make_one(const struct making *m, const struct file_row *f, struct err *e)
+{
+    if (f->state == FILE_TRASHED)
+        return m->from ? materialise_gone(m->fd, f->path, e) : 0;
+    if (f->kind == FILE_DIR) {
+        scoped(fd_closep) int at = -1;
+        const char *name;
+        if (materialise_way(m->fd, f->path, &at, &name, e))
+            return -1;
+        return mkdirat(at, name, 0755) && errno != EEXIST ? err_sys(e, errno, "make a directory")
+                                                          : 0;
+    }
+    if (m->old && link_old(m, f))
+        return 0;
+    return materialise(m->c->files, m->ws, &f->content, m->fd, f->path, f->changed_us, e);
+}
+
+static int make_all(const struct making *m, struct err *e)
+{
+    uint64_t since = m->from;
+    for (bool has_more = true; has_more;) {
+        struct file_rows rows;
+        int failed = 0;
+        if (meta_file_changes(files_meta(m->c->files), m->ws->id, since, PAGE, &rows, e))
+            return -1;
+        for (size_t i = 0; i < rows.count && !failed; i++) {
+            failed = make_one(m, &rows.items[i], e);
+            since = rows.items[i].rev;
+        }
+        has_more = rows.has_more;
+        file_rows_done(&rows);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* Makes the layer from `from` to the workspace's revision under its final name. */
+static int make_layer(struct checkouts *c, const struct workspace_row *ws, int ws_fd, uint64_t from,
+                      const struct layer *old, struct err *e)
+{
+    static const char draft[] = "new";
+    char name[NAME_SIZE];
+    const struct layer as = {.from = from, .to = ws->rev};
+    layer_name(&as, name);
+    remove_tree(ws_fd, draft);
+    if (mkdirat(ws_fd, draft, 0755))
+        return err_sys(e, errno, "make a checkout");
+    scoped(fd_closep) int fd = openat(ws_fd, draft, OPEN_DIR);
+    if (fd < 0)
+        return err_sys(e, errno, "open a checkout");
+    const struct making m = {.c = c, .ws = ws, .from = from, .fd = fd, .old = old};
+    if (make_all(&m, e)) {
+        remove_tree(ws_fd, draft);
+        return -1;
+    }
+    remove_tree(ws_fd, name);
+    return renameat(ws_fd, draft, ws_fd, name) ? err_sys(e, errno, "name a checkout") : 0;
+}
+
+/* ---- taking one ---- */
+
+static size_t chain_length(const struct layer *top)
+{
+    size_t count = 0;
+    for (; top; top = top->below)
+        count++;
+    return count;
+}
+
+static int bring_to_head(struct checkouts *c, struct shelf *shelf, const struct workspace_row *ws,
+                         struct err *e)
+{
+    if (mkdirat(c->dir_fd, ws->id, 0755) && errno != EEXIST)
+        return err_sys(e, errno, "make a checkout");
+    scoped(fd_closep) int ws_fd = openat(c->dir_fd, ws->id, OPEN_DIR);
+    if (ws_fd < 0)
+        return err_sys(e, errno, "open a checkout");
+    if (!shelf->top)
+        recall(shelf, ws_fd, ws->rev);
+    struct layer *old = shelf->top;
+    if (old && old->to >= ws->rev)
+        return 0;
+    bool is_whole = !old || chain_length(old) >= CHECKOUT_LAYERS_MAX;
+    if (make_layer(c, ws, ws_fd, is_whole ? 0 : old->to, is_whole ? old : NULL, e) ||
+        push(shelf, ws_fd, is_whole ? 0 : old->to, ws->rev, e))
+        return -1;
+    if (is_whole)
+        layer_unref(c, shelf, old);
+    return 0;
+}
+
+int checkout_take(struct checkouts *c, const struct workspace_row *ws, struct checkout *ret,
+                  struct err *e)
+{
+    struct shelf *shelf = find_shelf(c, ws->id);
+    if (!shelf)
+        return err_set(e, ERR_NO_MEMORY, "check out");
+    *ret = (struct checkout){.shelf = shelf};
+    pthread_mutex_lock(&shelf->lock);
+    int failed = bring_to_head(c, shelf, ws, e);
+    for (struct layer *l = failed ? NULL : shelf->top; l; l = l->below) {
+        l->refs++;
+        ret->fds[ret->count] = l->fd;
+        ret->layers[ret->count++] = l;
+    }
+    if (!failed)
+        ret->rev = shelf->top->to;
+    shelf->used_us = clock_us();
+    pthread_mutex_unlock(&shelf->lock);
+    if (!failed)
+        return 0;
+    *ret = (struct checkout){0};
+    return err_wrap(e, "check out the workspace");
+}
+
+void checkout_share(const struct checkout *from, struct checkout *ret)
+{
+    *ret = *from;
+    if (!from->shelf)
+        return;
+    pthread_mutex_lock(&from->shelf->lock);
+    for (size_t i = 0; i < from->count; i++)
+        from->layers[i]->refs++;
+    pthread_mutex_unlock(&from->shelf->lock);
+}
+
+void checkout_release(struct checkouts *c, struct checkout *checkout)
+{
+    struct shelf *shelf = checkout->shelf;
+    if (!shelf)
+        return;
+    pthread_mutex_lock(&shelf->lock);
+    for (size_t i = 0; i < checkout->count; i++)
+        layer_unref(c, shelf, checkout->layers[i]);
+    shelf->used_us = clock_us();
+    pthread_mutex_unlock(&shelf->lock);
+    *checkout = (struct checkout){0};
+}
+
+/* ---- the end ---- */
+
+/* Lets go of the chain; its layers go when nobody has them mounted. */
+static void drop_chain(struct checkouts *c, struct shelf *shelf)
+{
+    layer_unref(c, shelf, shelf->top);
+    shelf->top = NULL;
+}
+
+void checkouts_tidy(struct checkouts *c)
+{
+    pthread_mutex_lock(&c->lock);
+    struct shelf *first = c->shelves; /* others are only ever added before it */
+    pthread_mutex_unlock(&c->lock);
+    for (struct shelf *s = first; s; s = s->next) {
+        pthread_mutex_lock(&s->lock);
+        if (s->top && s->top->refs == 1 && clock_us() - s->used_us > (int64_t)UNUSED_S * 1000000)
+            drop_chain(c, s);
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+void checkouts_forget(struct checkouts *c, const char *workspace)
+{
+    struct shelf *s = find_shelf(c, workspace);
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    drop_chain(c, s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+int checkouts_open(int dir_fd, struct files *files, struct checkouts **ret, struct err *e)
+{
+    if (begin(dir_fd, e))
+        return -1;
+    struct checkouts *c = calloc(1, sizeof *c);
+    if (!c)
+        return err_set(e, ERR_NO_MEMORY, "open the checkouts");
+    c->dir_fd = dir_fd;
+    c->files = files;
+    (void)pthread_mutex_init(&c->lock, NULL);
+    *ret = c;
+    return 0;
+}
+
+/* The directories stay for the next server. */
+static void free_shelf(struct shelf *s)
+{
+    while (s->top) {
+        struct layer *l = s->top;
+        s->top = l->below;
+        (void)close(l->fd);
+        free(l);
+    }
+    (void)pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+void checkouts_close(struct checkouts *c)
+{
+    if (!c)
+        return;
+    while (c->shelves) {
+        struct shelf *s = c->shelves;
+        c->shelves = s->next;
+        free_shelf(s);
+    }
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}

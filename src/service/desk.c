@@ -1,0 +1,502 @@
+/* desk.c -- the life of a working copy. */
+#include "service/desk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/tree.h"
+#include "service/desk_int.h"
+#include "service/service_int.h"
+#include "session/session.h"
+#include "session/working.h"
+#include "workspace/files.h"
+
+enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+static const char awake[] = "awake";
+
+/* That we may not is our own fault, not something a client could do anything about. */
+static int fault(struct err *e)
+{
+    if (e->code == ERR_DENIED)
+        e->code = ERR_INTERNAL;
+    return -1;
+}
+
+/* ---- which paths are the session's own ---- */
+
+static size_t own_place(const struct desk *d, const char *path, bool *ret_found)
+{
+    size_t low = 0, high = d->own.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(d->own.items[middle].path, path);
+        if (order == 0) {
+            *ret_found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_found = false;
+    return low;
+}
+
+const struct session_path *desk_own(const struct desk *d, const char *path)
+{
+    bool is_there;
+    size_t at = own_place(d, path, &is_there);
+    return is_there ? &d->own.items[at] : NULL;
+}
+
+uint64_t desk_since(const struct desk *d, const char *path)
+{
+    const struct session_path *own = desk_own(d, path);
+    return own ? own->rev : d->base;
+}
+
+static int own_insert(struct desk *d, size_t at, const char *path, struct err *e)
+{
+    size_t count = d->own.count;
+    if (count % 64 == 0) { /* grows by so many */
+        struct session_path *grown = realloc(d->own.items, (count + 64) * sizeof *grown);
+        if (!grown)
+            return err_set(e, ERR_NO_MEMORY, "remember a file");
+        d->own.items = grown;
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return err_set(e, ERR_NO_MEMORY, "remember a file");
+    memmove(&d->own.items[at + 1], &d->own.items[at], (count - at) * sizeof *d->own.items);
+    d->own.items[at] = (struct session_path){.path = copy};
+    d->own.count++;
+    return 0;
+}
+
+int desk_set_own(struct desk *d, const char *path, uint64_t rev, const char *aside, struct err *e)
+{
+    bool is_there;
+    size_t at = own_place(d, path, &is_there);
+    if (!is_there && own_insert(d, at, path, e))
+        return -1;
+    char *copy = aside ? strdup(aside) : NULL;
+    if (aside && !copy)
+        return err_set(e, ERR_NO_MEMORY, "remember a file");
+    free(d->own.items[at].aside);
+    d->own.items[at].aside = copy;
+    d->own.items[at].rev = rev;
+    return 0;
+}
+
+void desk_drop_own(struct desk *d, const char *path)
+{
+    bool is_there;
+    size_t at = own_place(d, path, &is_there);
+    if (!is_there)
+        return;
+    free(d->own.items[at].path);
+    free(d->own.items[at].aside);
+    d->own.count--;
+    memmove(&d->own.items[at], &d->own.items[at + 1], (d->own.count - at) * sizeof *d->own.items);
+}
+
+/* The list as the store has it may be of any capacity: ours grows in steps. */
+static int load_own(struct desk *d, struct err *e)
+{
+    struct meta *meta = d->service->o.meta;
+    struct session_paths kept = {0};
+    if (meta_session_base(meta, d->session, &d->base, e) ||
+        meta_session_paths(meta, d->session, &kept, e))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; i < kept.count && !failed; i++)
+        failed = desk_set_own(d, kept.items[i].path, kept.items[i].rev, kept.items[i].aside, e);
+    session_paths_done(&kept);
+    return failed;
+}
+
+/* ---- opening ---- */
+
+static int open_dir(struct desk *d, struct err *e)
+{
+    int live_fd = d->service->o.live_fd;
+    d->is_new = mkdirat(live_fd, d->session, 0700) == 0;
+    if (!d->is_new && errno != EEXIST)
+        return err_sys(e, errno, "make the session's directory");
+    d->dir_fd = openat(live_fd, d->session, OPEN_DIR);
+    if (d->dir_fd < 0)
+        return err_sys(e, errno, "open the session's directory");
+    if (mkdirat(d->dir_fd, "data", 0700) && errno != EEXIST)
+        return err_sys(e, errno, "make the session's directory");
+    d->is_overlay = faccessat(d->dir_fd, "work", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    d->is_marked = faccessat(d->dir_fd, awake, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return 0;
+}
+
+static void set_name(struct desk *d, const char *session)
+{
+    size_t len = strlen(session);
+    (void)snprintf(d->session, sizeof d->session, "%s", session);
+    (void)snprintf(d->mark, sizeof d->mark, "session %s", session + (len > 8 ? len - 8 : 0));
+}
+
+int desk_open(const struct desk_options *options, struct desk **ret, struct err *e)
+{
+    struct desk *d = calloc(1, sizeof *d);
+    if (!d)
+        return err_set(e, ERR_NO_MEMORY, "open a working copy");
+    d->service = options->service;
+    d->undo_max = options->undo_max;
+    d->dir_fd = -1;
+    set_name(d, options->session);
+    (void)snprintf(d->workspace, sizeof d->workspace, "%s", options->workspace);
+    (void)snprintf(d->principal, sizeof d->principal, "%s", options->principal);
+    (void)pthread_mutex_init(&d->lock, NULL);
+    if (open_dir(d, e)) {
+        desk_close(d);
+        return fault(e);
+    }
+    if (!d->is_new && load_own(d, e)) {
+        desk_close(d);
+        return -1;
+    }
+    *ret = d;
+    return 0;
+}
+
+void undone_done(struct undone *u)
+{
+    for (size_t i = 0; i < u->count; i++)
+        free(u->paths[i].path);
+    free(u->paths);
+}
+
+void desk_close(struct desk *d)
+{
+    if (!d)
+        return;
+    working_close(d->working);
+    checkout_release(d->service->checkouts, &d->checkout);
+    for (size_t i = 0; i < d->own.count; i++) {
+        free(d->own.items[i].path);
+        free(d->own.items[i].aside);
+    }
+    free(d->own.items);
+    capture_done(&d->pending);
+    undone_done(&d->before);
+    for (size_t i = 0; i < d->undo_count; i++)
+        undone_done(&d->undo[i]);
+    free(d->undo);
+    fd_closep(&d->dir_fd);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+void desk_remove(struct desk *d)
+{
+    struct err ignored = {0}; /* what stays makes the last line fail, and is swept later */
+    pthread_mutex_lock(&d->lock);
+    working_close(d->working);
+    d->working = NULL;
+    checkout_release(d->service->checkouts, &d->checkout);
+    (void)tree_remove(d->dir_fd, &ignored);
+    (void)unlinkat(d->service->o.live_fd, d->session, AT_REMOVEDIR);
+    pthread_mutex_unlock(&d->lock);
+}
+
+bool desk_was_left(int live_fd, const char *session)
+{
+    char path[ID_SIZE + sizeof awake + 1];
+    (void)snprintf(path, sizeof path, "%s/%s", session, awake);
+    return faccessat(live_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* ---- layers ---- */
+
+bool desk_has_kernel(struct session *session)
+{
+    struct session_info info;
+    session_look(session, &info);
+    return life_has_kernel(info.life);
+}
+
+bool desk_is_mounted(const struct desk *d, struct session *session)
+{
+    return d->is_overlay && desk_has_kernel(session);
+}
+
+struct author desk_author(const struct desk *d)
+{
+    struct author author = {0};
+    memcpy(author.principal, d->principal, ID_SIZE);
+    memcpy(author.session, d->session, ID_SIZE);
+    return author;
+}
+
+static int open_working(struct desk *d, struct err *e)
+{
+    const struct working_options options = {.dir_fd = d->dir_fd,
+                                            .lower_fds = d->checkout.fds,
+                                            .lower_count = d->checkout.count,
+                                            .ignore = d->service->o.ignore,
+                                            .file_max = d->service->o.file_max};
+    struct working *opened;
+    if (working_open(&options, &opened, e))
+        return fault(e);
+    working_close(d->working);
+    d->working = opened;
+    d->is_known = d->is_known && !d->has_unsaved;
+    return d->is_known && working_all_known(d->working, e) ? -1 : 0;
+}
+
+int desk_look_anew(struct desk *d, struct err *e)
+{
+    d->is_known = false;
+    return open_working(d, e);
+}
+
+int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e)
+{
+    if (!d->is_overlay)
+        return d->working ? 0 : open_working(d, e);
+    if (d->working && d->checkout.count > 0 && d->checkout.rev == ws->rev)
+        return 0;
+    checkout_release(d->service->checkouts, &d->checkout);
+    if (checkout_take(d->service->checkouts, ws, &d->checkout, e))
+        return -1;
+    return open_working(d, e); /* nobody can have written meanwhile: what was known still is */
+}
+
+/* ---- ready ---- */
+
+/* Decided once: a plain copy that a session has written to must not become a layer, since it may hold
+ * marks that overlayfs would believe. */
+static int choose_kind(struct desk *d, const struct workspace_row *ws, struct err *e)
+{
+    bool is_large = ws->files > DESK_PLAIN_FILES || ws->bytes > DESK_PLAIN_BYTES;
+    if (!d->is_new || !is_large || !d->service->o.has_overlay)
+        return 0;
+    if (mkdirat(d->dir_fd, "work", 0700) && errno != EEXIST)
+        return err_sys(e, errno, "make the session's directory");
+    d->is_overlay = true;
+    return 0;
+}
+
+static int begin_new(struct desk *d, const struct workspace_row *ws, struct err *e)
+{
+    if (!d->is_overlay && ws->rev > 0 && desk_fill(d, ws, e))
+        return -1;
+    d->is_known = true;
+    if (desk_mount(d, ws, e) ||
+        (ws->rev > 0 && meta_session_set_base(d->service->o.meta, d->session, ws->rev,
+                                              /* paths= */ NULL, 0, /* is_all= */ false, e)))
+        return -1;
+    d->base = ws->rev;
+    d->is_new = false;
+    return 0;
+}
+
+/* What an earlier server, or one that could not write, left. */
+static int recover(struct desk *d, struct err *e)
+{
+    const struct author author = desk_author(d);
+    struct capture found = {0};
+    if (desk_commit(d, &author, COMMIT_RECOVERED, /* run= */ 0, &found, e))
+        return err_wrap(e, "keep what was left");
+    capture_done(&found);
+    return 0;
+}
+
+static int mark_awake(struct desk *d, struct err *e)
+{
+    if (d->is_marked)
+        return 0;
+    scoped(fd_closep) int fd =
+        openat(d->dir_fd, awake, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "mark the session");
+    d->is_marked = true;
+    return 0;
+}
+
+static int make_ready(struct desk *d, struct session *session, const struct workspace_row *ws,
+                      struct err *e)
+{
+    bool is_at_rest = !desk_has_kernel(session);
+    if (is_at_rest && choose_kind(d, ws, e))
+        return -1;
+    if (d->is_new)
+        return begin_new(d, ws, e);
+    if ((is_at_rest || !d->working) && desk_mount(d, ws, e))
+        return -1;
+    if (!d->is_known && recover(d, e))
+        return -1;
+    return d->base < ws->rev ? desk_catch_up(d, session, ws, /* is_all= */ false, e) : 0;
+}
+
+int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret, struct err *e)
+{
+    struct workspace_row ws;
+    if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
+        return -1;
+    pthread_mutex_lock(&d->lock);
+    int failed = make_ready(d, session, &ws, e) || mark_awake(d, e);
+    if (!failed)
+        *ret = working_data(d->working);
+    pthread_mutex_unlock(&d->lock);
+    workspace_row_done(&ws);
+    return failed ? -1 : 0;
+}
+
+int desk_refresh(struct desk *d, struct session *session, struct err *e)
+{
+    struct workspace_row ws;
+    if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
+        return -1;
+    pthread_mutex_lock(&d->lock);
+    int failed =
+        make_ready(d, session, &ws, e) || desk_catch_up(d, session, &ws, /* is_all= */ true, e);
+    pthread_mutex_unlock(&d->lock);
+    workspace_row_done(&ws);
+    return failed ? -1 : 0;
+}
+
+int desk_rest(struct desk *d, struct session *session, struct err *e)
+{
+    const struct author author = desk_author(d);
+    struct capture found = {0};
+    int failed = 0;
+    pthread_mutex_lock(&d->lock);
+    if (d->working && !desk_has_kernel(session)) {
+        failed = desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, &found, e);
+        capture_done(&found);
+        if (d->is_overlay) {
+            working_close(d->working);
+            d->working = NULL;
+            checkout_release(d->service->checkouts, &d->checkout);
+        }
+        if (!failed && d->is_marked && unlinkat(d->dir_fd, awake, 0) == 0)
+            d->is_marked = false;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return failed;
+}
+
+/* ---- telling ---- */
+
+static struct captured_file *find_file(const struct capture *c, const char *path)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->files[i].path, path) == 0)
+            return &c->files[i];
+    return NULL;
+}
+
+/* What two changes of one path in one run look like from outside. */
+static enum capture_change joined(enum capture_change first, enum capture_change then)
+{
+    if (then == FILE_DELETED)
+        return FILE_DELETED;
+    return first == FILE_CREATED ? FILE_CREATED : FILE_MODIFIED;
+}
+
+int tell_file(struct capture *c, const struct captured_file *f, struct err *e)
+{
+    char *path = strdup(f->path), *aside = f->aside ? strdup(f->aside) : NULL;
+    struct captured_file *at = path ? find_file(c, f->path) : NULL;
+    struct captured_file *grown = at || !path ? NULL
+                                  : c->count % 64
+                                      ? c->files
+                                      : realloc(c->files, (c->count + 64) * sizeof *grown);
+    if (!path || (f->aside && !aside) || (!at && !grown)) {
+        free(path);
+        free(aside);
+        return err_set(e, ERR_NO_MEMORY, "list the files");
+    }
+    enum capture_change change = at ? joined(at->change, f->change) : f->change;
+    if (at) {
+        free(at->path);
+        free(at->aside);
+    } else {
+        c->files = grown;
+        at = &c->files[c->count++];
+    }
+    *at = *f;
+    at->path = path;
+    at->aside = aside;
+    at->change = change;
+    return 0;
+}
+
+int tell_brought(struct capture *c, const char *path, enum capture_change change, struct err *e)
+{
+    if (c->brought_count % 64 == 0) {
+        struct brought_file *grown = realloc(c->brought, (c->brought_count + 64) * sizeof *grown);
+        if (!grown)
+            return err_set(e, ERR_NO_MEMORY, "list the files");
+        c->brought = grown;
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return err_set(e, ERR_NO_MEMORY, "list the files");
+    c->brought[c->brought_count++] = (struct brought_file){.path = copy, .change = change};
+    return 0;
+}
+
+/* ---- branching ---- */
+
+int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struct jail_data **ret,
+                struct err *e)
+{
+    struct workspace_row ws;
+    if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
+        return -1;
+    pthread_mutex_lock(&d->lock);
+    int failed = 0;
+    to->is_overlay = d->is_overlay;
+    to->is_new = false;
+    to->base = d->base;
+    for (size_t i = 0; i < d->own.count && !failed; i++)
+        failed =
+            desk_set_own(to, d->own.items[i].path, d->own.items[i].rev, d->own.items[i].aside, e);
+    if (!failed && to->is_overlay && mkdirat(to->dir_fd, "work", 0700) && errno != EEXIST)
+        failed = err_sys(e, errno, "make the session's directory");
+    if (!failed && !d->working)
+        failed = desk_mount(d, &ws, e);
+    if (!failed && d->is_overlay)
+        checkout_share(&d->checkout, &to->checkout);
+    if (!failed)
+        failed = open_working(to, e) || working_copy(d->working, to->working, bytes_max, e) ||
+                 working_all_known(to->working, e) || mark_awake(to, e);
+    to->is_known = true;
+    pthread_mutex_unlock(&d->lock);
+    workspace_row_done(&ws);
+    if (failed)
+        return -1;
+    *ret = working_data(to->working);
+    return 0;
+}
+
+int desk_rename(struct desk *d, const char *session, struct err *e)
+{
+    int live_fd = d->service->o.live_fd;
+    if (renameat(live_fd, d->session, live_fd, session))
+        return err_sys(e, errno, "name the session's directory");
+    pthread_mutex_lock(&d->lock);
+    set_name(d, session);
+    pthread_mutex_unlock(&d->lock);
+    return 0;
+}
+
+int desk_branched(struct desk *d, struct desk *to, struct err *e)
+{
+    return meta_session_copy_base(d->service->o.meta, d->session, to->session, e);
+}

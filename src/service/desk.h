@@ -1,0 +1,98 @@
+/* desk.h -- the working copy of a session, and the workspace it is a copy of.
+ *
+ *     DATA/live/SES/data     what the session changed; in a plain copy all there is
+ *     DATA/live/SES/work     overlayfs's own: only where the copy is an overlay (session/working.h)
+ *     DATA/live/SES/awake    there while a kernel may write: what a server finds when it starts
+ *
+ * A copy is plain while its workspace is small; otherwise it lies over a checkout (checkout.h), so that
+ * a session begins at once however much there is.
+ *
+ *     desk_ready(d, session, &data, e)        before anything that may start or use a kernel
+ *     session_run(session, data, ...)
+ *     desk_keep(d, &author, COMMIT_RUN, n, &files, e)       what the run changed, durable
+ *     desk_rest(d, session)                   the kernel is gone
+ *
+ * **Nothing is lost.** What a run wrote becomes versions before its answer leaves. What was there when
+ * the server died becomes versions at the next start. What could not be kept stays in the copy, is
+ * named with the reason, and is tried again at the next opportunity.
+ *
+ * **Two sides.** `base` is the revision of the workspace that the copy shows; for paths that the session
+ * itself has committed it is the revision of that commit. A change is committed only if nobody else
+ * changed the path since; otherwise both are kept, the session's under another name. desk_ready brings
+ * what others changed; what changed on both sides stays as the session has it until desk_refresh.
+ *
+ * One lock each, held while the copy is looked at, which blocks on disk: with the session's turn taken
+ * before it. The scribe (scribe.c) takes only the lock, to keep what long runs have written so far.
+ */
+#ifndef SERVICE_DESK_H
+#define SERVICE_DESK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/capture.h"
+#include "store/rows.h"
+
+struct desk;
+struct err;
+struct jail_data;
+struct service;
+struct session;
+
+enum {
+    DESK_PLAIN_FILES = 256, /* a workspace up to this size is copied */
+    DESK_PLAIN_BYTES = 16 << 20,
+};
+
+/* The desk of that session; its directory is made when it is missing. `undo_max`: so many runs can be
+ * undone. */
+struct desk_options {
+    struct service *service;
+    const char *session, *workspace, *principal;
+    uint32_t undo_max;
+};
+int desk_open(const struct desk_options *options, struct desk **ret, struct err *e);
+
+/* Forgets it; nothing on disk goes away. NULL is fine. */
+void desk_close(struct desk *d);
+
+/* Removes its directory; then only desk_close. */
+void desk_remove(struct desk *d);
+
+/* Makes the copy what the session should find: what an earlier server left is kept first, then what
+ * others changed is brought. *ret is good until desk_rest. */
+int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret,
+               struct err *e);
+
+/* Brings everything to the workspace's head, also what is held back because both sides changed it. */
+int desk_refresh(struct desk *d, struct session *session, struct err *e);
+
+/* Whatever changed becomes versions; *ret says what, with what is known from desk_glance and what was
+ * brought since the last time, and is the caller's. `run`: the number of the run, for desk_undo; 0:
+ * none. Fails when nothing could be written; then everything is tried again next time. */
+int desk_keep(struct desk *d, const struct author *author, enum commit_kind kind, uint64_t run,
+              struct capture *ret, struct err *e);
+
+/* The same in the middle of a run: the next desk_keep tells. */
+int desk_glance(struct desk *d, const struct author *author, struct err *e);
+
+/* No kernel writes to it any more: keeps what is there, lets go of the layers. */
+int desk_rest(struct desk *d, struct session *session, struct err *e);
+
+/* The files as they were before run number `run`; what could not be brought back is counted. */
+int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e);
+
+/* A second copy, for a session that branches from this one, and what to start it with. `to` was just
+ * opened. */
+int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struct jail_data **ret,
+                struct err *e);
+/* The branch has an id by now, which becomes the name of its directory. */
+int desk_rename(struct desk *d, const char *session, struct err *e);
+/* The branch has a row by now: what its copy is based on is written down. */
+int desk_branched(struct desk *d, struct desk *to, struct err *e);
+
+/* Whether an earlier server died while the session was awake. */
+bool desk_was_left(int live_fd, const char *session);
+
+#endif
