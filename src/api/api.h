@@ -25,6 +25,7 @@ struct metrics;
 struct people;
 struct rates;
 struct service;
+struct upkeep;
 
 struct api_texts {
     const char *const *items;
@@ -36,6 +37,7 @@ struct api_options {
     struct people *people;
     struct rates *rates;
     struct files *files;
+    struct upkeep *upkeep;
     struct log *log;
     struct metrics *metrics;
     struct api_texts hosts;   /* names besides those of loopback under which this server is known */

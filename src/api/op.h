@@ -98,7 +98,7 @@ struct op_table {
 
 extern const struct op_table native_sessions, native_runs, native_keys, native_other;
 extern const struct op_table native_workspaces, native_files, native_edits, native_uploads,
-    native_archives, native_blob, native_sign, native_trash;
+    native_archives, native_blob, native_sign, native_store, native_trash;
 
 /* Finds the operation for method and path, and decodes the path's pieces into c->param and c->rest. Fails with
  * ERR_NOT_FOUND, or ERR_METHOD when the path is known, and then `allow` lists its methods. */

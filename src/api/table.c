@@ -5,11 +5,11 @@
 #include "base/str.h"
 #include "http/exchange.h"
 
-enum { TABLES = 12 };
+enum { TABLES = 13 };
 static const struct op_table *const tables[TABLES] = {
-    &native_sessions, &native_runs,  &native_keys,  &native_workspaces,
-    &native_files,    &native_edits, &native_trash, &native_uploads,
-    &native_archives, &native_blob,  &native_sign,  &native_other};
+    &native_sessions, &native_runs,  &native_keys,    &native_workspaces, &native_files,
+    &native_edits,    &native_trash, &native_uploads, &native_archives,   &native_blob,
+    &native_sign,     &native_store, &native_other};
 
 const struct op *op_at(size_t index)
 {

@@ -171,7 +171,8 @@ static void errors_files_and_hints_are_complete(void **state)
     struct run run = empty_run();
     run.end = END_ERROR;
     run.error = (struct run_error){"ValueError", "no", "Traceback ...", 3};
-    run.files = (struct capture){files, 2, missed, 1, 9};
+    run.files = (struct capture){
+        .files = files, .count = 2, .missed = missed, .missed_count = 1, .missed_more = 9};
     (void)snprintf(run.hint, sizeof run.hint, "do this");
     json_t *o = report(&run);
     const json_t *error = json_object_get(o, "error");

@@ -13,6 +13,7 @@
 #include "store/db.h"
 #include "store/meta.h"
 #include "store/store.h"
+#include "workspace/upkeep.h"
 
 static const char *const ends[END_COUNT] = {
     "ok", "error", "timeout", "memory", "output_limit", "disk", "cancelled", "crashed", "killed"};
@@ -36,6 +37,14 @@ enum figure {
     MEMORY,
     COMMITS,
     WAL,
+    PACK_BYTES,
+    FILES,
+    KEPT_BYTES,
+    DISK_FREE,
+    SCRUBBED,
+    DAMAGED,
+    SWEPT,
+    FREED,
     FIGURES
 };
 
@@ -92,6 +101,30 @@ static const struct metric_spec specs[FIGURES] = {
     [WAL] = {.name = "cicada_store_log_bytes",
              .help = "Length of the store's write-ahead log.",
              .kind = METRIC_GAUGE},
+    [PACK_BYTES] = {.name = "cicada_store_pack_bytes",
+                    .help = "What the contents of all files take on disk.",
+                    .kind = METRIC_GAUGE},
+    [FILES] = {.name = "cicada_store_files",
+               .help = "Files in all workspaces.",
+               .kind = METRIC_GAUGE},
+    [KEPT_BYTES] = {.name = "cicada_store_kept_bytes",
+                    .help = "Bytes of all versions that are kept.",
+                    .kind = METRIC_GAUGE},
+    [DISK_FREE] = {.name = "cicada_store_disk_free_bytes",
+                   .help = "Room left on the disk of the store.",
+                   .kind = METRIC_GAUGE},
+    [SCRUBBED] = {.name = "cicada_store_scrubbed_bytes_total",
+                  .help = "Bytes of packs read again to check them.",
+                  .kind = METRIC_COUNTER},
+    [DAMAGED] = {.name = "cicada_store_damaged_total",
+                 .help = "Damaged records found by that.",
+                 .kind = METRIC_COUNTER},
+    [SWEPT] = {.name = "cicada_store_swept_total",
+               .help = "Chunks removed because no version needs them.",
+               .kind = METRIC_COUNTER},
+    [FREED] = {.name = "cicada_store_freed_bytes_total",
+               .help = "Room made on the disk by that.",
+               .kind = METRIC_COUNTER},
 };
 
 int figures_new(struct server *s, struct figures **ret, struct err *e)
@@ -147,6 +180,22 @@ static void refresh_pool(struct server *s)
         metric_set(f->m[POOL_EVENTS], METRIC_AT(i), (int64_t)events[i]);
 }
 
+static void refresh_store(struct server *s)
+{
+    struct upkeep_stats stats;
+    struct err e = {0};
+    if (upkeep_look(s->upkeep, &stats, &e))
+        return; /* the figures stay as they were */
+    set(s->figures, PACK_BYTES, stats.pack_bytes);
+    set(s->figures, FILES, stats.files);
+    set(s->figures, KEPT_BYTES, stats.kept_bytes);
+    set(s->figures, DISK_FREE, stats.disk_free);
+    set(s->figures, SCRUBBED, stats.scrub.bytes);
+    set(s->figures, DAMAGED, stats.scrub.damaged);
+    set(s->figures, SWEPT, stats.swept);
+    set(s->figures, FREED, stats.bytes_freed);
+}
+
 void figures_refresh(void *server)
 {
     struct server *s = server;
@@ -162,4 +211,5 @@ void figures_refresh(void *server)
     meta_stats(store_meta(s->store), &db);
     set(s->figures, COMMITS, db.commits);
     set(s->figures, WAL, db.wal_bytes);
+    refresh_store(s);
 }

@@ -1,4 +1,4 @@
-/* keeping.c -- what keeps files: the rules of workspaces, and the key that addresses
+/* keeping.c -- what keeps files: the rules of workspaces, the store's upkeep, and the key that addresses
  * are signed with. */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include "daemon/serve_int.h"
 #include "store/store.h"
 #include "workspace/files.h"
+#include "workspace/upkeep.h"
 
 #define GIB ((uint64_t)1 << 30)
 #define MIB_BYTES ((uint64_t)1 << 20)
@@ -54,6 +55,22 @@ static int open_directories(struct server *s, struct err *e)
                : 0;
 }
 
+static int open_upkeep(struct server *s, struct err *e)
+{
+    const struct config *c = s->config;
+    const char *backup_dir = c->store.backup_dir;
+    const struct upkeep_options options = {
+        .contents = store_contents(s->store),
+        .packs = store_packs(s->store),
+        .meta = store_meta(s->store),
+        .log = &s->log,
+        .data_fd = s->data.fd,
+        .backup_dir = backup_dir && *backup_dir ? backup_dir : NULL,
+        .scrub_bytes_s = c->store.scrub_mb_s * MIB_BYTES,
+    };
+    return upkeep_open(&options, &s->upkeep, e);
+}
+
 int keeping_open(struct server *s, struct err *e)
 {
     const struct config *c = s->config;
@@ -72,11 +89,12 @@ int keeping_open(struct server *s, struct err *e)
         .thinning = {c->workspaces.keep_versions, c->workspaces.keep_days},
         .sign_key = s->sign_key,
         .uploads_fd = s->uploads_fd};
-    return files_open(&options, &s->files, e);
+    return files_open(&options, &s->files, e) || open_upkeep(s, e) ? -1 : 0;
 }
 
 void keeping_close(struct server *s)
 {
+    upkeep_close(s->upkeep);
     files_close(s->files);
     fd_closep(&s->checkouts_fd);
     fd_closep(&s->uploads_fd);

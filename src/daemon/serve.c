@@ -153,6 +153,7 @@ static void on_store_stop(void *arg, const char *why)
 {
     struct server *s = arg;
     log_line(&s->log, LOG_ERROR, "the store has stopped", LOG_STR("why", why));
+    s->has_disk_failed = true;
     server_stop(s, "the disk failed");
 }
 
@@ -279,6 +280,7 @@ static int open_api(struct server *s, struct err *e)
         .people = s->people,
         .rates = s->rates,
         .files = s->files,
+        .upkeep = s->upkeep,
         .log = &s->log,
         .metrics = s->metrics,
         .hosts = {(const char *const *)c->server.hosts.items, c->server.hosts.count},
@@ -397,6 +399,10 @@ int serve(const struct serve_options *options, struct err *e)
     if (!failed && s->is_maimed)
         failed =
             err_set(e, ERR_UNAVAILABLE, "the spawner died; the server has to be started again");
+    if (!failed && s->has_disk_failed)
+        failed = err_set(e, ERR_UNAVAILABLE,
+                         "the disk failed; the server has to be started again, and then reads what "
+                         "is really there");
     tear_down(s);
     free(s);
     return failed ? -1 : 0;

@@ -53,8 +53,9 @@ struct server {
     pthread_t watcher, oven;
     bool has_watcher, has_oven;
     atomic_bool is_ready, is_stopping;
-    atomic_bool is_maimed; /* the spawner died: nothing can be run any more */
-    pthread_mutex_t lock;  /* protects the next two, for the oven to wait with */
+    atomic_bool is_maimed;       /* the spawner died: nothing can be run any more */
+    atomic_bool has_disk_failed; /* nothing can be written any more */
+    pthread_mutex_t lock;        /* protects the next two, for the oven to wait with */
     pthread_cond_t wake;
     bool is_oven_over;
 };

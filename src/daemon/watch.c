@@ -20,6 +20,7 @@
 #include "session/spawner.h"
 #include "store/meta.h"
 #include "store/store.h"
+#include "workspace/upkeep.h"
 
 enum { IDLE_LOOK_MS = 1000 };
 
@@ -128,6 +129,7 @@ static void *watch(void *arg)
         if (s->config->server.idle_exit_s && !s->is_stopping)
             look_idle(&w);
     }
+    upkeep_stop(s->upkeep); /* or a request for it would be waited for */
     /* The listener drains meanwhile; both wait for the same runs. */
     service_stop(s->service, s->config->server.drain_s * 1000);
     return NULL;

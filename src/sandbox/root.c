@@ -412,8 +412,8 @@ int root_idmap(const struct root_ids *disk, const struct root_ids *host, bool ha
     int fd = failed ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     if (!failed && fd < 0)
         err_sys(e, errno, "open the id map");
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
+    if (kill(pid, SIGKILL) == 0) /* otherwise it ends with us: then nobody waits for it */
+        (void)waitpid(pid, NULL, 0);
     if (fd < 0)
         return -1;
     *ret = fd;

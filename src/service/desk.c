@@ -282,7 +282,7 @@ int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e)
 static int choose_kind(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
     bool is_large = ws->files > DESK_PLAIN_FILES || ws->bytes > DESK_PLAIN_BYTES;
-    if (!d->is_new || !is_large || !d->service->o.has_overlay)
+    if (!d->is_new || !is_large || !d->service->o.has_overlay || d->service->is_flat)
         return 0;
     if (mkdirat(d->dir_fd, "work", 0700) && errno != EEXIST)
         return err_sys(e, errno, "make the session's directory");
@@ -340,6 +340,22 @@ static int make_ready(struct desk *d, struct session *session, const struct work
     if (!d->is_known && recover(d, e))
         return -1;
     return d->base < ws->rev ? desk_catch_up(d, session, ws, /* is_all= */ false, e) : 0;
+}
+
+bool desk_flatten(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    bool is_fit = d->is_overlay && unlinkat(d->dir_fd, "work", AT_REMOVEDIR) == 0;
+    if (is_fit) {
+        working_close(d->working);
+        d->working = NULL;
+        checkout_release(d->service->checkouts, &d->checkout);
+        d->is_overlay = false;
+        d->is_new = true;
+        d->service->is_flat = true;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return is_fit;
 }
 
 int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret, struct err *e)

@@ -65,6 +65,11 @@ void desk_remove(struct desk *d);
 int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret,
                struct err *e);
 
+/* The jail could not be made: a copy that is an overlay, in which nothing has happened yet, becomes a plain
+ * one, and so does every other that is made from now on, since the file system of DATA seems not to
+ * have what overlays need. False: it is not so. */
+bool desk_flatten(struct desk *d);
+
 /* Brings everything to the workspace's head, also what is held back because both sides changed it. */
 int desk_refresh(struct desk *d, struct session *session, struct err *e);
 

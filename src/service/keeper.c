@@ -104,10 +104,22 @@ static void prune(struct service *s)
             return;
 }
 
+/* What deleted workspaces held, a little at a time: commits get in between. */
+static void clear(struct service *s)
+{
+    enum { STEP = 500 };
+    struct err ignored = {0};
+    uint64_t count = 1;
+    while (count > 0 && !s->is_stopping)
+        if (meta_workspace_clear(files_meta(s->o.files), STEP, &count, &ignored))
+            return;
+}
+
 static void tidy(struct service *s)
 {
     struct err ignored = {0};
     (void)files_tidy(s->o.files, clock_wall_us(), &ignored);
+    clear(s);
     checkouts_tidy(s->checkouts);
 }
 

@@ -111,6 +111,7 @@ struct service {
     bool is_closing;
     struct service_info info; /* the figures that only grow */
     struct checkouts *checkouts;
+    atomic_bool is_flat; /* overlays do not work where the copies lie */
     pthread_t keeper, scribe;
     bool has_scribe;
     int64_t keeper_until_us; /* it sleeps until then; 0: it is at work */

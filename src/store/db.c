@@ -79,16 +79,33 @@ int db_migrate(struct db_conn *c, const char *const *migrations, size_t count, s
     return 0;
 }
 
+/* What an older program wrote is its own, or a server's, to change. */
+static int check_current(struct db_conn *c, size_t count, struct err *e)
+{
+    int64_t version;
+    if (sql_number(c, "PRAGMA user_version", SQL_NOTHING, &version, e))
+        return -1;
+    return (uint64_t)version >= count
+               ? 0
+               : err_set(e, ERR_CONFLICT,
+                         "the data directory was written by an older cicada: "
+                         "start a server with it first");
+}
+
 static int open_connections(struct db *db, const struct db_options *options, struct err *e)
 {
     char path[PATH_MAX];
     int len = snprintf(path, sizeof path, "%s/meta.db", options->dir);
     if (len < 0 || (size_t)len >= sizeof path)
         return err_set(e, ERR_INVALID, "the path of the data directory is too long");
-    if (make_file(options->dir, e))
+    if (options->is_check && access(path, F_OK))
+        return err_set(e, ERR_NOT_FOUND, "there is no database in the data directory");
+    if (!options->is_check && make_file(options->dir, e))
         return -1;
     db->writer = conn_open(path, options->vfs, /* is_reader= */ false, e);
-    if (!db->writer || db_migrate(db->writer, options->migrations, options->migration_count, e))
+    if (!db->writer ||
+        (options->is_check && check_current(db->writer, options->migration_count, e)) ||
+        db_migrate(db->writer, options->migrations, options->migration_count, e))
         return -1;
     for (size_t i = 0; i < DB_READERS_MAX; i++) {
         db->readers[i] = conn_open(path, options->vfs, /* is_reader= */ true, e);

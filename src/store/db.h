@@ -50,6 +50,7 @@ enum {
  * was released: add another. */
 struct db_options {
     const char *dir; /* DATA; exists */
+    bool is_check;   /* nothing is made or migrated: ERR_NOT_FOUND, ERR_CONFLICT */
     const char *const *migrations;
     size_t migration_count;
     /* Called on the writer's thread: once, when the store has stopped; and for every posted job

@@ -105,6 +105,10 @@ int meta_version_get(struct meta *m, const char *file, uint64_t version, struct 
  * was nothing (or a deletion). */
 int meta_version_at(struct meta *m, const char *workspace, const char *path, uint64_t rev,
                     struct version_row *ret, struct err *e);
+/* The version of that number that a file had while it was at that path, wherever the file is now; of
+ * several the newest. */
+int meta_version_of_path(struct meta *m, const char *workspace, const char *path, uint64_t version,
+                         struct version_row *ret, struct err *e);
 /* Newest first; the cursor is the version number. */
 int meta_version_list(struct meta *m, const char *file, const struct page *page,
                       struct version_rows *ret, struct err *e);

@@ -10,7 +10,7 @@
 #include "store/files_int.h"
 
 static const struct {
-    const char *get, *at, *list, *of_run, *pin, *number;
+    const char *get, *at, *of_path, *list, *of_run, *pin, *number;
 } sql = {
 #define OF_FILE                                                                               \
     " FROM files AS f CROSS JOIN workspaces AS w ON w.number = f.workspace AND w.deleted = 0" \
@@ -25,6 +25,11 @@ static const struct {
           "   ORDER BY n.rev DESC LIMIT 1)"
           " AND v.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM versions AS n"
           "   WHERE n.file = v.file AND n.version > v.version AND n.rev <= ?3)",
+    .of_path = "SELECT " VERSION_COLUMNS
+               " FROM workspaces AS w CROSS JOIN versions AS v INDEXED BY versions_path"
+               " CROSS JOIN files AS f ON f.number = v.file" VERSION_AUTHOR
+               " WHERE w.id = ?1 AND w.deleted = 0 AND v.workspace = w.number AND v.path = ?2"
+               " AND v.version = ?3 ORDER BY v.rev DESC LIMIT 1",
     .list = "SELECT " VERSION_COLUMNS OF_FILE "AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3",
     .of_run = "SELECT " VERSION_COLUMNS " FROM commits AS k INDEXED BY commits_run"
               " CROSS JOIN workspaces AS w ON w.number = k.workspace AND w.deleted = 0"
@@ -54,6 +59,13 @@ int meta_version_at(struct meta *m, const char *workspace, const char *path, uin
 {
     return row_get(m, &version_rows_kind, sql.at,
                    SQL_WITH(SQL_TEXT(workspace), SQL_TEXT(path), SQL_INT(as_int(rev))), ret, e);
+}
+
+int meta_version_of_path(struct meta *m, const char *workspace, const char *path, uint64_t version,
+                         struct version_row *ret, struct err *e)
+{
+    return row_get(m, &version_rows_kind, sql.of_path,
+                   SQL_WITH(SQL_TEXT(workspace), SQL_TEXT(path), SQL_INT(as_int(version))), ret, e);
 }
 
 int meta_version_list(struct meta *m, const char *file, const struct page *page,

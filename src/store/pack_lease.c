@@ -67,23 +67,72 @@ static int make_pack(struct lease *l, struct err *e)
     return 0;
 }
 
-/* What was found on the disk: cut behind its last whole record. False: it is not to be written to. */
+/* Where the records of a pack begin. */
+struct places {
+    uint64_t *offsets;
+    size_t count;
+};
+
+static int note_place(void *arg, const struct chunk_row *row, struct err *e)
+{
+    struct places *all = arg;
+    if (all->count == PACK_RECORDS_MAX)
+        return err_set(e, ERR_LIMIT, "a pack of too many records");
+    all->offsets[all->count++] = row->offset;
+    return 0;
+}
+
+static int is_named_from(const struct lease *l, uint64_t offset, bool *ret, struct err *e)
+{
+    const struct packs_owner *owner = &l->packs->owner;
+    *ret = false;
+    return owner->named ? owner->named(owner->arg, l->vault->name, l->pack.number, offset, ret, e)
+                        : 0;
+}
+
+/* Records at the end that nobody names were never acknowledged: a crash may have left their headers
+ * without their payloads. They go, so that what is in a pack is what was written to it. */
+static int drop_unnamed(struct lease *l, const struct places *all, struct pack_walked *walked,
+                        struct err *e)
+{
+    size_t low = 0, high = all->count; /* from `high` on none is named */
+    if (!l->packs->owner.named)
+        return 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_named;
+        if (is_named_from(l, all->offsets[middle], &is_named, e))
+            return -1;
+        if (is_named)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (high < all->count)
+        walked->end = all->offsets[high];
+    walked->records = high;
+    return 0;
+}
+
+/* What was found on the disk: cut behind its last whole record that somebody names. False: it is not to be
+ * written to. */
 static bool check_pack(struct lease *l)
 {
+    scoped(freep) uint64_t *offsets = malloc(PACK_RECORDS_MAX * sizeof *offsets);
+    struct places all = {.offsets = offsets};
     struct packs *p = l->packs;
     struct pack_walked walked;
     struct stat st;
     struct err e = {0}; /* whatever it is, another pack does as well */
-    if (pack_walk_fd(l->fd, l->pack.number, NULL, NULL, &walked, &e) || fstat(l->fd, &st))
+    if (!offsets || pack_walk_fd(l->fd, l->pack.number, note_place, &all, &walked, &e) ||
+        fstat(l->fd, &st))
         return false;
     if (walked.is_sealed || walked.damaged > 0 || walked.end >= PACK_FULL ||
         walked.records >= PACK_RECORDS_MAX)
         return false;
-    bool is_named = false;
-    if (p->owner.named &&
-        p->owner.named(p->owner.arg, l->vault->name, l->pack.number, walked.end, &is_named, &e))
-        return false;
-    if (is_named)
+    bool is_named;
+    if (is_named_from(l, walked.end, &is_named, &e) || is_named ||
+        drop_unnamed(l, &all, &walked, &e))
         return false;
     if ((uint64_t)st.st_size > walked.end && p->io->ftruncate(l->fd, (off_t)walked.end))
         return false;

@@ -45,6 +45,15 @@ void packs_set_owner(struct packs *p, const struct packs_owner *owner)
 
 /* ---- stopping ---- */
 
+bool packs_is_named_from(struct packs *p, const char *vault, uint64_t pack, uint64_t offset)
+{
+    struct err ignored = {0};
+    bool is_named = true;
+    if (!p->owner.named)
+        return true;
+    return p->owner.named(p->owner.arg, vault, pack, offset, &is_named, &ignored) || is_named;
+}
+
 bool packs_is_stopped(struct packs *p)
 {
     return atomic_load_explicit(&p->is_stopped, memory_order_acquire);

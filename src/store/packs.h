@@ -13,8 +13,9 @@
  *
  * **What is in a pack after a crash.** Everything that was synced, then possibly a torn tail: the
  * first bytes that begin no whole record end the pack. When such a pack is leased again, it is cut
- * there, unless the database names records beyond (packs_owner.named): then somebody has damaged it,
- * and it is neither cut nor written to.
+ * there, and before that, behind the last record that the database names (packs_owner.named): records
+ * behind it were never acknowledged, and may have a header but not its payload. If the database names
+ * records beyond the end, somebody has damaged the pack, and it is neither cut nor written to.
  *
  * **Failure.** A write that the disk refuses, other than for want of room, and any failed sync, stop
  * all writing for good: packs_is_stopped. Want of room (ERR_NO_SPACE) fails the lease it happens to,
@@ -65,6 +66,10 @@ struct packs_owner {
 void packs_set_owner(struct packs *p, const struct packs_owner *owner);
 
 bool packs_is_stopped(struct packs *p);
+
+/* Whether a record at `offset` or beyond is named, as far as the owner knows; true when nobody can tell.
+ * What is not was never acknowledged: a crash may have left its header without its payload. */
+bool packs_is_named_from(struct packs *p, const char *vault, uint64_t pack, uint64_t offset);
 
 /* ---- writing ---- */
 

@@ -216,6 +216,53 @@ static void a_pack_is_removed_unless_somebody_writes_to_it(void **state)
     contract_packs_done(p);
 }
 
+static void the_number_of_a_removed_pack_does_not_come_again_after_a_restart(void **state)
+{
+    (void)state;
+    struct packs *p = contract_packs();
+    uint64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        struct lease *l;
+        OK(packs_lease(p, "prn_a", &l, e));
+        struct chunk_row row = append_one(l, 1, 10);
+        OK(lease_sync(l, e));
+        lease_release(l);
+        assert_true(row.pack > last);
+        last = row.pack;
+        OK(packs_remove(p, "prn_a", row.pack, e));
+        p = contract_packs_again(p);
+    }
+    contract_packs_done(p);
+}
+
+static void a_retired_pack_is_not_leased_until_it_is_returned(void **state)
+{
+    (void)state;
+    struct packs *p = contract_packs();
+    struct pack_info info;
+    struct lease *l;
+    OK(packs_lease(p, "prn_a", &l, e));
+    struct chunk_row row = append_one(l, 1, 10);
+    OK(lease_sync(l, e));
+    FAILS(ERR_BUSY, packs_retire(p, "prn_a", row.pack, e));
+    lease_release(l);
+    OK(packs_retire(p, "prn_a", row.pack, e));
+    OK(packs_lease(p, "prn_a", &l, e));
+    assert_int_not_equal(lease_pack(l), row.pack);
+    packs_return(p, "prn_a", row.pack);
+    struct lease *second;
+    OK(packs_lease(p, "prn_a", &second, e));
+    assert_int_equal(lease_pack(second), row.pack);
+    lease_release(second);
+    lease_release(l);
+    expect_row(p, "prn_a", &row, 1);
+    OK(packs_look(p, "prn_a", row.pack, &info, e));
+    assert_int_equal(info.len, RECORD_HEAD + 10);
+    assert_true(info.changed_us > 0);
+    FAILS(ERR_NOT_FOUND, packs_look(p, "prn_a", 77, &info, e));
+    contract_packs_done(p);
+}
+
 static void a_vault_has_a_name_that_leads_nowhere_else(void **state)
 {
     (void)state;
@@ -232,15 +279,17 @@ static void a_vault_has_a_name_that_leads_nowhere_else(void **state)
     contract_packs_done(p);
 }
 
-#define PACKS_CONTRACT                                                    \
-    cmocka_unit_test(what_was_appended_is_read_back),                     \
-        cmocka_unit_test(a_walk_meets_the_records_in_order),              \
-        cmocka_unit_test(who_leases_at_the_same_time_gets_another_pack),  \
-        cmocka_unit_test(a_pack_goes_on_where_it_ended),                  \
-        cmocka_unit_test(what_was_not_synced_is_taken_back),              \
-        cmocka_unit_test(a_full_pack_is_sealed_and_not_leased_again),     \
-        cmocka_unit_test(packs_and_vaults_are_listed),                    \
-        cmocka_unit_test(a_pack_is_removed_unless_somebody_writes_to_it), \
+#define PACKS_CONTRACT                                                                      \
+    cmocka_unit_test(what_was_appended_is_read_back),                                       \
+        cmocka_unit_test(a_walk_meets_the_records_in_order),                                \
+        cmocka_unit_test(who_leases_at_the_same_time_gets_another_pack),                    \
+        cmocka_unit_test(a_pack_goes_on_where_it_ended),                                    \
+        cmocka_unit_test(what_was_not_synced_is_taken_back),                                \
+        cmocka_unit_test(a_full_pack_is_sealed_and_not_leased_again),                       \
+        cmocka_unit_test(packs_and_vaults_are_listed),                                      \
+        cmocka_unit_test(a_pack_is_removed_unless_somebody_writes_to_it),                   \
+        cmocka_unit_test(the_number_of_a_removed_pack_does_not_come_again_after_a_restart), \
+        cmocka_unit_test(a_retired_pack_is_not_leased_until_it_is_returned),                \
         cmocka_unit_test(a_vault_has_a_name_that_leads_nowhere_else)
 
 #endif

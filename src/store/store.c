@@ -74,9 +74,9 @@ static int lock_data(int dir_fd, int *ret_fd, struct err *e)
     return 0;
 }
 
-static int open_dir(const char *path, int *ret_fd, struct err *e)
+static int open_dir(const char *path, bool is_check, int *ret_fd, struct err *e)
 {
-    if (mkdir(path, 0700) && errno != EEXIST)
+    if (!is_check && mkdir(path, 0700) && errno != EEXIST)
         return err_sys(e, errno, "make the data directory");
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -85,10 +85,11 @@ static int open_dir(const char *path, int *ret_fd, struct err *e)
     return 0;
 }
 
-static int open_db(struct store *s, const char *dir, struct err *e)
+static int open_db(struct store *s, const char *dir, bool is_check, struct err *e)
 {
     const struct db_options db = {
         .dir = dir,
+        .is_check = is_check,
         .migrations = meta_migrations,
         .migration_count = meta_migration_count,
         .on_stop = tell_stop,
@@ -98,9 +99,9 @@ static int open_db(struct store *s, const char *dir, struct err *e)
     return db_open(&db, &s->meta.db, e);
 }
 
-static int open_contents(struct store *s, int dir_fd, struct err *e)
+static int open_packs(struct store *s, int dir_fd, bool is_check, struct err *e)
 {
-    if (mkdirat(dir_fd, "packs", 0700) && errno != EEXIST)
+    if (!is_check && mkdirat(dir_fd, "packs", 0700) && errno != EEXIST)
         return err_sys(e, errno, "make the directory of packs");
     s->packs_fd = openat(dir_fd, "packs", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (s->packs_fd < 0)
@@ -109,17 +110,29 @@ static int open_contents(struct store *s, int dir_fd, struct err *e)
     if (fsync(dir_fd))
         return err_sys(e, errno, "sync the data directory");
     const struct packs_options packs = {.dir_fd = s->packs_fd};
-    if (packs_open(&packs, &s->packs, e))
-        return -1;
+    return packs_open(&packs, &s->packs, e);
+}
+
+static int open_contents(struct store *s, struct err *e)
+{
     const struct contents_options contents = {
         .packs = s->packs, .meta = &s->meta, .on_stop = tell_stop, .arg = s};
     return contents_open(&contents, &s->contents, e);
 }
 
+static int open_all(struct store *s, const struct store_options *o, int dir_fd, struct err *e)
+{
+    if (lock_data(dir_fd, &s->lock_fd, e) || open_packs(s, dir_fd, o->is_check, e))
+        return -1;
+    if (o->is_packs_alone)
+        return 0;
+    return open_db(s, o->dir, o->is_check, e) || open_contents(s, e) ? -1 : 0;
+}
+
 int store_open(const struct store_options *options, struct store **ret, struct err *e)
 {
     scoped(fd_closep) int dir_fd = -1;
-    if (open_dir(options->dir, &dir_fd, e))
+    if (open_dir(options->dir, options->is_check, &dir_fd, e))
         return -1;
     struct store *s = malloc(sizeof *s);
     if (!s)
@@ -130,8 +143,7 @@ int store_open(const struct store_options *options, struct store **ret, struct e
                         .on_lost = options->on_lost,
                         .arg = options->arg};
     packer_init(&s->meta.packer);
-    if (lock_data(dir_fd, &s->lock_fd, e) || open_db(s, options->dir, e) ||
-        open_contents(s, dir_fd, e)) {
+    if (open_all(s, options, dir_fd, e)) {
         store_close(s);
         return -1;
     }
@@ -154,7 +166,7 @@ void store_close(struct store *s)
 
 struct meta *store_meta(struct store *s)
 {
-    return &s->meta;
+    return s->meta.db ? &s->meta : NULL;
 }
 
 struct contents *store_contents(struct store *s)

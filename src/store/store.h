@@ -9,6 +9,8 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <stdbool.h>
+
 struct contents;
 struct err;
 struct meta;
@@ -17,6 +19,10 @@ struct store;
 
 struct store_options {
     const char *dir; /* DATA; made (0700) when it is missing, its parent has to exist */
+    /* To look at it, not to use it: nothing is made, and what an older server wrote is not brought up
+     * to date; ERR_NOT_FOUND and ERR_CONFLICT instead. */
+    bool is_check;
+    bool is_packs_alone; /* without the database: only store_packs gives something */
     /* Called on any thread; may be NULL; must not wait. Once, when it has stopped after a disk error
      * and nothing can be written any more (store/db.h, store/packs.h): */
     void (*on_stop)(void *arg, const char *why);
@@ -36,7 +42,7 @@ static inline void store_closep(struct store **s)
     store_close(*s);
 }
 
-/* All three live as long as the store. Nobody else opens packs in DATA: a pack is leased within one
+/* All three live as long as the store; NULL when it was opened without. Nobody else opens packs in DATA: a pack is leased within one
  * `struct packs`. */
 struct meta *store_meta(struct store *s);
 struct contents *store_contents(struct store *s);

@@ -66,65 +66,33 @@ int files_check_space(struct files *f, struct err *e)
 
 /* ---- reading ---- */
 
-/* A trashed file keeps its history under its id; of several that had this path, the one that was
- * deleted last. */
-static int find_trashed(struct files *f, const struct workspace_row *ws, const char *path,
-                        char ret[ID_SIZE], struct err *e)
+/* What is at the path now, at that version. */
+static int stat_live(struct files *f, const struct workspace_row *ws, const char *path,
+                     uint64_t version, struct version_row *ret, struct err *e)
 {
-    bool is_plain = strpbrk(path, "*?[]\\") == NULL;
-    scoped(freep) char *after = NULL;
-    do {
-        const struct file_query query = {.prefix = "",
-                                         .glob = is_plain ? path : NULL,
-                                         .state = FILE_TRASHED,
-                                         .after = after,
-                                         .limit = PAGE_MAX};
-        struct file_rows rows = {0};
-        char *next = NULL;
-        if (meta_file_list(f->o.meta, ws->id, &query, &rows, &next, e))
-            return -1;
-        bool is_found = false;
-        for (size_t i = 0; i < rows.count && !is_found; i++) {
-            is_found = strcmp(rows.items[i].path, path) == 0;
-            if (is_found)
-                memcpy(ret, rows.items[i].id, ID_SIZE);
-        }
-        file_rows_done(&rows);
-        free(after);
-        after = next;
-        if (is_found)
-            return 0;
-    } while (after);
-    return err_set(e, ERR_NOT_FOUND, "there is no file %.150s", path);
+    struct file_row row;
+    if (meta_file_get(f->o.meta, ws->id, path, &row, e))
+        return -1;
+    int failed = meta_version_get(f->o.meta, row.id, version ? version : row.version, ret, e);
+    file_row_done(&row);
+    return failed;
 }
 
+/* An address with a version is good for ever: also after the file was moved or deleted. */
 int files_stat(struct files *f, const struct workspace_row *ws, const char *path, uint64_t version,
                struct version_row *ret, struct err *e)
 {
-    char clean[PATH_BYTES_MAX + 1], id[ID_SIZE];
+    char clean[PATH_BYTES_MAX + 1];
     if (path_clean(path, clean, e))
         return -1;
-    struct file_row row;
-    if (meta_file_get(f->o.meta, ws->id, clean, &row, e)) {
-        if (e->code != ERR_NOT_FOUND)
-            return -1;
-        if (version == 0)
-            return err_set(e, ERR_NOT_FOUND, "there is no file %.150s", clean);
-        if (find_trashed(f, ws, clean, id, e))
-            return -1;
-    } else {
-        memcpy(id, row.id, ID_SIZE);
-        if (version == 0)
-            version = row.version;
-        file_row_done(&row);
-    }
-    if (meta_version_get(f->o.meta, id, version, ret, e)) {
-        if (e->code != ERR_NOT_FOUND)
-            return -1;
-        return err_set(e, ERR_NOT_FOUND, "%.150s has no version %llu", clean,
-                       (unsigned long long)version);
-    }
-    return 0;
+    int failed = stat_live(f, ws, clean, version, ret, e);
+    if (failed && e->code == ERR_NOT_FOUND && version > 0)
+        failed = meta_version_of_path(f->o.meta, ws->id, clean, version, ret, e);
+    if (failed && e->code == ERR_NOT_FOUND)
+        return version ? err_set(e, ERR_NOT_FOUND, "%.150s has no version %llu", clean,
+                                 (unsigned long long)version)
+                       : err_set(e, ERR_NOT_FOUND, "there is no file %.150s", clean);
+    return failed;
 }
 
 int files_open_content(struct files *f, const struct workspace_row *ws,

@@ -202,25 +202,3 @@ int people_principal_list(struct people *p, const struct who *who, const struct 
     const struct principal_filter filter = {.parent = who->is_admin ? NULL : who->principal};
     return meta_principal_list(p->meta, &filter, page, ret, e);
 }
-
-int people_workspace(struct people *p, const struct who *who, const char *workspace,
-                     char ret[ID_SIZE], struct err *e)
-{
-    if (!workspace) {
-        memcpy(ret, who->workspace, ID_SIZE);
-        return 0;
-    }
-    struct workspace_row row;
-    int failed = meta_workspace_get(p->meta, workspace, &row, e);
-    if (failed && e->code != ERR_NOT_FOUND)
-        return -1;
-    if (!failed && !who_owns(who, row.owner)) {
-        workspace_row_done(&row);
-        failed = -1;
-    }
-    if (failed)
-        return err_set(e, ERR_NOT_FOUND, "there is no workspace %.64s", workspace);
-    memcpy(ret, row.id, ID_SIZE);
-    workspace_row_done(&row);
-    return 0;
-}

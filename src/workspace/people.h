@@ -152,9 +152,4 @@ int people_principal_get(struct people *p, const struct who *who, const char *id
 int people_principal_list(struct people *p, const struct who *who, const struct page *page,
                           struct principal_rows *ret, struct err *e);
 
-/* Whether `workspace` (NULL: the default one) may be used; writes its id. Only one's own for now:
- * ERR_NOT_FOUND otherwise. */
-int people_workspace(struct people *p, const struct who *who, const char *workspace,
-                     char ret[ID_SIZE], struct err *e);
-
 #endif

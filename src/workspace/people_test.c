@@ -262,7 +262,7 @@ static void others_do_not_exist_for_who_is_no_admin(void **state)
     OK(people_principal_create(people, &top, PRINCIPAL_HUMAN, "alice", now_us, &alice, e));
     OK(people_principal_create(people, &top, PRINCIPAL_AGENT, "bob", now_us + 1, &bob, e));
     FAILS(ERR_INVALID, people_principal_create(people, &top, PRINCIPAL_HUMAN, "", 1, &bob, e));
-    char a_secret[SECRET_SIZE], b_secret[SECRET_SIZE], ws[ID_SIZE];
+    char a_secret[SECRET_SIZE], b_secret[SECRET_SIZE];
     struct who a = with_key(&(struct key_wishes){.principal = alice.id}, a_secret);
     struct who b = with_key(&(struct key_wishes){.principal = bob.id}, b_secret);
     assert_string_equal(a.principal, alice.id);
@@ -278,12 +278,6 @@ static void others_do_not_exist_for_who_is_no_admin(void **state)
     FAILS(ERR_NOT_FOUND, people_key_list(people, &a, bob.id, &page, &keys, e));
     FAILS(ERR_NOT_FOUND, people_principal_get(people, &a, bob.id, &p, e));
     FAILS(ERR_DENIED, people_principal_create(people, &a, PRINCIPAL_HUMAN, "x", now_us, &p, e));
-    FAILS(ERR_NOT_FOUND, people_workspace(people, &a, bob.workspace, ws, e));
-    OK(people_workspace(people, &a, alice.workspace, ws, e));
-    OK(people_workspace(people, &a, NULL, ws, e));
-    assert_string_equal(ws, alice.workspace);
-    OK(people_workspace(people, &top, bob.workspace, ws, e));
-    FAILS(ERR_NOT_FOUND, people_workspace(people, &top, "ws_x", ws, e));
     assert_true(who_owns(&a, alice.id));
     assert_false(who_owns(&a, bob.id));
     assert_true(who_owns(&top, bob.id));

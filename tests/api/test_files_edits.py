@@ -330,5 +330,17 @@ class Quota(FilesTest):
         self.make("c")
 
 
+class Addresses(FilesTest):
+    def test_an_address_with_a_version_is_good_for_ever(self):
+        made = self.make("a", b"one")
+        self.make("a", b"two")
+        self.do("move", **{"from": "a", "to": "b"})
+        self.assertEqual(self.client.get(made["url"]).body, b"one")
+        self.client.ok("DELETE", self.at("b"), status=204)
+        self.assertEqual(self.client.get(made["url"]).body, b"one")
+        self.make("a", b"another")
+        self.assertEqual(self.data("a"), b"another")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tarfile
 import unittest
+import tempfile
 import uuid
 import zipfile
 
@@ -304,6 +305,19 @@ class Blob(FilesTest):
         self.assertEqual(made["workspace_id"], client.ok("GET", WORKSPACES + "/default")["id"])
         self.assertEqual(client.get(made["url"]).body, b"x,y\n")
         self.assertEqual(self.post(("file", "analysis_results.csv", b"new"), client=client).json["version"], 2)
+
+    def test_the_snippet_that_people_know(self):
+        """With Python's requests, and what was sent is there in a new session."""
+        import requests
+        client = self.key(scopes=["files:read", "files:write", "run"])
+        with tempfile.NamedTemporaryFile(suffix=".csv") as f:
+            f.write(b"region,amount\nnorth,1275\n")
+            f.seek(0)
+            response = requests.post("http://%s:%d/blob" % self.server.address,
+                                     headers={"Authorization": f"Bearer {client.key}"}, files={"file": f}, timeout=30)
+        self.assertEqual(response.status_code, 201, response.text)
+        run = client.ok("POST", "/api/v1/runs", {"code": f"open('/mnt/data/{response.json()['path']}').read()"})
+        self.assertEqual(run["result"]["text/plain"], repr("region,amount\nnorth,1275\n"))
 
     def test_fields_before_and_after_the_file(self):
         data = noise(3 * MIB)

@@ -1,0 +1,25 @@
+/* fsck_int.h -- what the files of fsck share. */
+#ifndef STORE_FSCK_INT_H
+#define STORE_FSCK_INT_H
+
+#include "store/contents_int.h"
+#include "store/fsck.h"
+
+enum { FSCK_ROWS = 1000 };
+
+struct check {
+    const struct fsck_options *o;
+    struct meta *meta; /* NULL: from packs alone */
+    struct fsck_result *result;
+    const char *vault;
+    struct ZSTD_DCtx_s *ctx;
+    char *piece; /* bytes that are read at once */
+};
+
+__attribute__((format(printf, 2, 3))) void fsck_problem(struct check *k, const char *fmt, ...);
+
+/* fsck_packs.c: all packs of a vault, and their rows; and what recipes in them name. */
+int fsck_packs(struct check *k, const struct pack_info *packs, size_t count, struct err *e);
+int fsck_recipes(struct check *k, const struct pack_info *packs, size_t count, struct err *e);
+
+#endif

@@ -1,0 +1,62 @@
+/* upkeep.h -- what a store needs now and then: garbage collection, scrubbing, backups, figures.
+ *
+ * One thread scrubs a little every second, until all packs were read, and again a day later; it collects
+ * garbage every six hours. Anybody may ask for garbage collection or a backup at once: these exclude
+ * each other, and stop nobody from reading or writing.
+ */
+#ifndef WORKSPACE_UPKEEP_H
+#define WORKSPACE_UPKEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/backup.h"
+#include "store/fsck.h"
+#include "store/gc.h"
+
+struct contents;
+struct err;
+struct log;
+struct meta;
+struct packs;
+struct upkeep;
+
+struct upkeep_options {
+    struct contents *contents; /* all borrowed */
+    struct packs *packs;
+    struct meta *meta;
+    struct log *log;
+    int data_fd;            /* DATA */
+    const char *backup_dir; /* absolute; NULL: there are no backups */
+    uint64_t scrub_bytes_s; /* how much is read again per second; 0: nothing */
+};
+
+/* With its thread. */
+int upkeep_open(const struct upkeep_options *options, struct upkeep **ret, struct err *e);
+void upkeep_close(struct upkeep *u); /* NULL is fine */
+/* A gc that goes on ends soon, and no other begins: for when the server is about to end. Any thread. */
+void upkeep_stop(struct upkeep *u);
+
+/* `is_now`: without the usual day of grace, for what was purged just now. Fails with ERR_BUSY while
+ * another gc or a backup goes on. */
+int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *e);
+
+/* Brings the backup in backup_dir up to date. Fails with ERR_CONFLICT when none is configured,
+ * ERR_BUSY. */
+int upkeep_backup(struct upkeep *u, struct backup_result *ret, struct err *e);
+
+struct upkeep_stats {
+    uint64_t vaults, packs, pack_bytes;
+    uint64_t workspaces, files;
+    uint64_t bytes;      /* of files as they are */
+    uint64_t kept_bytes; /* of all versions that are kept */
+    uint64_t disk_free;
+    struct scrub_state scrub;
+    struct gc_result last_gc;
+    uint64_t swept, bytes_freed;    /* by gc, since the start */
+    int64_t gc_at_us, backup_at_us; /* wall clock; 0: not since the start */
+    bool is_stopped;                /* the disk has failed: read-only until a restart */
+};
+int upkeep_look(struct upkeep *u, struct upkeep_stats *ret, struct err *e);
+
+#endif

@@ -1,0 +1,169 @@
+"""The store as an operator sees it: figures, garbage collection, backups, restoring, checks."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from base import CICADA, USER, Client, Server
+from files import WORKSPACES, noise
+
+STORE = "/api/v1/store"
+
+
+def fsck(data, *words):
+    """(exit code, what it says as JSON)."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CICADA_")}
+    ran = subprocess.run([CICADA, "fsck", "--data", data, "--json", *words], env=env, capture_output=True, text=True,
+                         stdin=subprocess.DEVNULL, timeout=120, check=False)
+    return ran.returncode, json.loads(ran.stdout) if ran.stdout else ran.stderr
+
+
+class Store(unittest.TestCase):
+    def setUp(self):
+        self.place = pathlib.Path(tempfile.mkdtemp(prefix="cicada-store-", dir="/var/tmp"))
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        os.chmod(self.place, 0o755)
+        self.backups = self.place / "backups"
+        self.backups.mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            os.chown(self.backups, USER, USER)
+        self.server = Server(settings={"store.backup_dir": str(self.backups)})
+        self.addCleanup(self.server.close)
+        self.client = Client(self.server)
+
+    def put(self, path, data):
+        answer = self.client.request("PUT", f"{WORKSPACES}/default/files/{path}", raw=data)
+        self.assertIn(answer.status, (200, 201), answer.body)
+        return answer.json
+
+    def get(self, path, query="", client=None):
+        answer = (client or self.client).get(f"{WORKSPACES}/default/files/{path}{query}")
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.body
+
+    def purge(self, made):
+        self.assertEqual(self.client.request("DELETE", f"{WORKSPACES}/default/files/{made['path']}").status, 204)
+        self.client.ok("POST", f"{WORKSPACES}/default/purge", {"file_id": made["id"]})
+
+    def look(self):
+        return self.client.ok("GET", STORE)
+
+    def test_figures(self):
+        self.put("a.bin", noise(100000))
+        self.put("a.bin", noise(100000, seed=2))
+        seen = self.look()
+        self.assertEqual((seen["status"], seen["files"], seen["bytes"], seen["kept_bytes"]), ("ok", 1, 100000, 200000))
+        self.assertEqual((seen["vaults"], seen["packs"], seen["gc_at"], seen["backup_at"]), (1, 1, None, None))
+        self.assertTrue(200000 < seen["pack_bytes"] < 201000, seen)
+        text = self.client.get("/metrics").body.decode()
+        for line in (f"cicada_store_pack_bytes {seen['pack_bytes']}", "cicada_store_files 1",
+                     "cicada_store_kept_bytes 200000", "cicada_store_damaged_total 0", "cicada_store_swept_total 0"):
+            self.assertIn(f"\n{line}\n", text)
+
+    def test_only_admins(self):
+        key = self.client.ok("POST", "/api/v1/keys", {"name": "k", "scopes": ["run", "files:read", "files:write"]}, 201)
+        other = Client(self.server, key["secret"])
+        for method, path in ("GET", STORE), ("POST", STORE + "/gc"), ("POST", STORE + "/backup"):
+            self.assertEqual(other.request(method, path).status, 403)
+            self.assertEqual(Client(self.server, None).request(method, path).status, 401)
+
+    def test_what_was_purged_is_gone_from_the_disk_at_once_when_asked_for(self):
+        stays = noise(400000, seed=5)
+        self.put("stays", stays)
+        self.purge(self.put("goes", noise(900000, seed=6)))
+        before = self.look()["pack_bytes"]
+        did = self.client.ok("POST", STORE + "/gc")
+        self.assertTrue(did["dead"] > 2 and did["swept"] == 0, did)
+        self.assertEqual(self.look()["pack_bytes"], before)
+        did = self.client.ok("POST", STORE + "/gc", {"now": True})
+        self.assertTrue(did["swept"] > 2 and did["bytes_freed"] > 850000, did)
+        seen = self.look()
+        self.assertLess(seen["pack_bytes"], 420000)
+        self.assertEqual(before - seen["pack_bytes"], did["bytes_freed"])
+        self.assertIsNotNone(seen["gc_at"])
+        self.assertEqual(self.get("stays"), stays)
+        self.server.stop()
+        self.assertEqual(fsck(self.server.data + "/data")[0], 0)
+
+    def test_a_backup_is_restored(self):
+        for n in range(5):
+            self.put("versions.bin", noise(300000 + n, seed=n))
+        self.put("dir/other.txt", b"text")
+        did = self.client.ok("POST", STORE + "/backup")
+        self.assertEqual((did["packs"], did["packs_copied"]), (1, 1))
+        self.put("dir/other.txt", b"later")
+        self.assertIsNotNone(self.look()["backup_at"])
+        data = self.place / "restored"
+        shutil.copytree(self.backups, data / "data")
+        if os.geteuid() == 0:
+            subprocess.run(["chown", "-R", f"{USER}:{USER}", str(data / "data")], check=True)
+        os.chmod(data / "data", 0o700)
+        code, said = fsck(str(data / "data"))
+        self.assertEqual((code, said["problems"], said["contents"]), (0, 0, 6))
+        again = Server(data=str(data))
+        self.addCleanup(again.close)
+        client = Client(again)
+        for n in range(5):
+            self.assertEqual(self.get("versions.bin", f"?version={n + 1}", client), noise(300000 + n, seed=n))
+        self.assertEqual(self.get("dir/other.txt", client=client), b"text")
+        self.assertEqual(client.request("PUT", f"{WORKSPACES}/default/files/new", raw=b"goes on").status, 201)
+
+    def test_fsck_of_a_backup_does_not_disturb_the_next_one(self):
+        self.put("a", noise(50000))
+        self.client.ok("POST", STORE + "/backup")
+        self.assertEqual(fsck(str(self.backups))[0], 0)
+        self.put("b", noise(50000, seed=9))
+        self.client.ok("POST", STORE + "/backup")
+        code, said = fsck(str(self.backups))
+        self.assertEqual((code, said["contents"]), (0, 2))
+
+    def test_a_backup_needs_a_place_of_its_own(self):
+        (self.backups / "mine.txt").write_text("mine")
+        answer = self.client.post(STORE + "/backup")
+        self.assertEqual((answer.status, answer.code), (409, "conflict"))
+        self.assertNotIn(str(self.backups), answer.body.decode())
+        self.assertEqual(sorted(p.name for p in self.backups.iterdir()), ["mine.txt"])
+
+    def test_fsck_says_what_is_wrong(self):
+        self.put("a", noise(50000))
+        data = self.server.data + "/data"
+        code, said = fsck(data)
+        self.assertEqual(code, 125)
+        self.assertIn("another server", said)
+        self.server.stop()
+        self.assertEqual(fsck(data)[0], 0)
+        self.assertEqual(fsck(data, "--quick")[0], 0)
+        owners = {os.lstat(os.path.join(data, name)).st_uid for name in os.listdir(data)}
+        self.assertEqual(len(owners), 1, "fsck leaves nothing that is not the server's")
+        (pack,) = pathlib.Path(data, "packs").glob("*/*.pk")
+        with open(pack, "r+b") as file:
+            file.seek(20000)
+            byte = file.read(1)
+            file.seek(20000)
+            file.write(bytes([byte[0] ^ 1]))
+        code, said = fsck(data)
+        self.assertEqual((code, said["contents"]), (1, 0))
+        self.assertTrue(said["problems"] >= 2 and said["problems"] == len(said["messages"]), said)
+        self.assertEqual(fsck(data, "--quick")[0], 0)
+        code, said = fsck(data, "--packs")
+        self.assertEqual((code, said["problems"]), (1, 1))
+        os.unlink(pack)
+        code, said = fsck(data, "--quick")
+        self.assertEqual(code, 1)
+        self.assertIn("pack 1 is missing", " ".join(said["messages"]))
+
+
+class Without(unittest.TestCase):
+    def test_without_a_directory_there_are_no_backups(self):
+        server = Server()
+        self.addCleanup(server.close)
+        answer = Client(server).post(STORE + "/backup")
+        self.assertEqual((answer.status, answer.code), (409, "conflict"))
+        self.assertIn("backup_dir", answer.body.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
