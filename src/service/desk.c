@@ -304,10 +304,25 @@ static int begin_new(struct desk *d, const struct workspace_row *ws, struct err 
     return 0;
 }
 
+/* The run that was under way, or the one before. */
+static void find_last_run(const struct desk *d, char ret[ID_SIZE])
+{
+    struct run_rows rows;
+    struct err ignored = {0}; /* then it is not told */
+    const struct run_filter filter = {.session = d->session, .is_brief = true};
+    const struct page page = {.limit = 1};
+    if (meta_run_list(d->service->o.meta, &filter, &page, &rows, &ignored))
+        return;
+    if (rows.count > 0)
+        memcpy(ret, rows.items[0].id, ID_SIZE);
+    run_rows_done(&rows);
+}
+
 /* What an earlier server, or one that could not write, left. */
 static int recover(struct desk *d, struct err *e)
 {
-    const struct author author = desk_author(d);
+    struct author author = desk_author(d);
+    find_last_run(d, author.run);
     struct capture found = {0};
     if (desk_commit(d, &author, COMMIT_RECOVERED, /* run= */ 0, &found, e))
         return err_wrap(e, "keep what was left");
@@ -385,13 +400,26 @@ int desk_refresh(struct desk *d, struct session *session, struct err *e)
     return failed ? -1 : 0;
 }
 
+/* Left by an earlier server, and nobody has looked at it since. */
+static int look_at_leftovers(struct desk *d, struct err *e)
+{
+    struct workspace_row ws;
+    if (d->working || !d->is_marked || d->is_new)
+        return 0;
+    if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
+        return -1;
+    int failed = desk_mount(d, &ws, e) || recover(d, e);
+    workspace_row_done(&ws);
+    return failed ? -1 : 0;
+}
+
 int desk_rest(struct desk *d, struct session *session, struct err *e)
 {
     const struct author author = desk_author(d);
     struct capture found = {0};
-    int failed = 0;
     pthread_mutex_lock(&d->lock);
-    if (d->working && !desk_has_kernel(session)) {
+    int failed = desk_has_kernel(session) ? 0 : look_at_leftovers(d, e);
+    if (!failed && d->working && !desk_has_kernel(session)) {
         failed = desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, &found, e);
         capture_done(&found);
         if (d->is_overlay) {

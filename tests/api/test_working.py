@@ -195,6 +195,23 @@ class TheServerEnds(unittest.TestCase):
     def test_killed_in_the_middle_of_a_run(self):
         version = self.end(signal.SIGKILL)
         self.assertTrue(version["author"]["session_id"].startswith("ses_"))
+        self.assertTrue(version["author"]["run_id"].startswith("run_"))
+
+    def test_a_session_that_is_deleted_right_after_the_kill(self):
+        server = Server()
+        self.addCleanup(server.close)
+        client = Client(server)
+        s = client.session()
+        client.run(s, "open('f', 'w').write('x')\nprint('there', flush=True)\nimport time; time.sleep(600)", 202, background=True, timeout_s=600)
+        run = client.ok("GET", f"/api/v1/runs?session={s}")["data"][0]["id"]
+        for name, _, _ in client.events("GET", f"/api/v1/runs/{run}/events"):
+            if name == "stdout":
+                break
+        server.stop(signal.SIGKILL)
+        server.start()
+        client = Client(server)
+        client.ok("DELETE", ONE + s, status=204)
+        self.assertEqual(client.get("/api/v1/workspaces/default/files/f").body, b"x")
 
     def test_a_deletion_before_the_kill_is_kept_too(self):
         server = Server()
