@@ -19,6 +19,7 @@
  * One thread, one epoll set: what is measured is the server, and the fewer threads compete with it
  * for its processors, the better. An answer has to have a Content-Length, as ours have.
  */
+#include <assert.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -234,6 +235,7 @@ static void on_event(struct load *l, struct conn *c, uint32_t events)
 
 static void run(struct load *l)
 {
+    assert(l->conns);
     l->end_ns = now_ns() + l->o.seconds * 1000000000u;
     for (size_t i = 0; i < l->o.connections && may_ask(l); i++)
         ask(l, &l->conns[i]);

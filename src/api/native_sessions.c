@@ -377,8 +377,9 @@ static const struct op ops[] = {
     {.method = "POST",
      .path = "/api/v1/sessions/{id}/refresh",
      .name = "refreshSession",
-     .summary = "Bring the files of the session to what the workspace has, also those that both sides "
-                "changed.",
+     .summary =
+         "Bring the files of the session to what the workspace has, also those that both sides "
+         "changed.",
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Session",

@@ -20,6 +20,8 @@
 #include "base/scope.h"
 #include "base/walk.h"
 
+enum { HOLLOW_DEPTH_MAX = 32 };
+
 struct grafting {
     int from_fd, to_fd;
     enum graft_removal removal;
@@ -127,6 +129,46 @@ static int fill_draft(int from, int to, mode_t mode)
     return fchmod(to, mode & 0100 ? 0755 : 0644) ? -errno : 0;
 }
 
+/* Whether nothing but directories is in it. */
+static bool is_hollow(int dir_fd, const char *name, unsigned depth)
+{
+    struct dir d;
+    bool is_so = depth > 0;
+    int fd = is_so ? below_open_dir(dir_fd, name) : -1;
+    if (fd < 0)
+        return false;
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; is_so && (entry = dir_next(&d));)
+        is_so = entry->d_type == DT_DIR && is_hollow(fd, entry->d_name, depth - 1);
+    is_so = is_so && !d.error;
+    dir_done(&d);
+    return is_so;
+}
+
+static void remove_hollow(int dir_fd, const char *name, unsigned depth)
+{
+    struct dir d;
+    int fd = depth > 0 ? below_open_dir(dir_fd, name) : -1;
+    if (fd < 0)
+        return;
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&d));)
+        remove_hollow(fd, entry->d_name, depth - 1);
+    dir_done(&d);
+    (void)unlinkat(dir_fd, name, AT_REMOVEDIR); /* if it stays, so does what is above it */
+}
+
+/* Directories that have lost all their files give way to a file of that name. */
+static int put_name(int dir_fd, const char *draft, const char *name)
+{
+    if (renameat(dir_fd, draft, dir_fd, name) == 0)
+        return 0;
+    if (errno != EISDIR || !is_hollow(dir_fd, name, HOLLOW_DEPTH_MAX))
+        return -errno;
+    remove_hollow(dir_fd, name, HOLLOW_DEPTH_MAX);
+    return renameat(dir_fd, draft, dir_fd, name) ? -errno : 0;
+}
+
 /* The file is whole before it has its name. */
 static int put_file(int from, mode_t mode, int dir_fd, const char *name)
 {
@@ -139,8 +181,8 @@ static int put_file(int from, mode_t mode, int dir_fd, const char *name)
     if (to < 0)
         return -errno;
     error = fill_draft(from, to, mode);
-    if (!error && renameat(dir_fd, draft, dir_fd, name))
-        error = -errno;
+    if (!error)
+        error = put_name(dir_fd, draft, name);
     if (error)
         (void)unlinkat(dir_fd, draft, 0); /* the failure is counted already */
     return error;

@@ -129,6 +129,7 @@ static void the_users_own_socket_is_found_when_it_answers(void **state)
     assert_int_equal(address_own(/* makes_dir= */ true, path, &e), 0);
     assert_false(address_answers(path, &uid));
     scoped(fd_closep) int fd = listen_at(path);
+    (void)fd;
     assert_true(address_answers(path, &uid));
     assert_int_equal(uid, geteuid());
     assert_int_equal(address_find(&a, &e), 0);

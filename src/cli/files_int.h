@@ -55,7 +55,7 @@ int files_version(const struct verb_input *in, unsigned long long *ret, struct e
 
 /* The file object of a path; `version` 0: the newest. The caller owns *ret. */
 int verb_file_stat(struct remote *r, const char *workspace, const char *path,
-               unsigned long long version, struct json_t **ret, struct err *e);
+                   unsigned long long version, struct json_t **ret, struct err *e);
 
 /* POST of `body` to a door of the workspace. `ret` may be NULL. */
 int files_post(struct remote *r, const char *workspace, const char *door, const struct buf *body,

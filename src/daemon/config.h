@@ -90,7 +90,7 @@ struct config {
     } workspaces;
     struct {
         uint32_t reserve_mb;
-        uint32_t scrub_mb_s;    /* 0: not */
+        uint32_t scrub_mb_s; /* 0: not */
         char *backup_dir;    /* "": none */
     } store;
     struct {

@@ -19,15 +19,15 @@ enum config_kind {
 struct config_key {
     const char *section, *name;
     enum config_kind kind;
+    bool is_live; /* a reload can change it */
+    bool is_secret;
     size_t at;          /* offset of the field */
     const char *preset; /* the default, as it would be written */
     uint64_t min, max;  /* in the units of the field; of a text: its length, of a list: entries */
     const char *const *choices;                    /* ended by NULL */
     int (*check)(const char *text, struct err *e); /* of a text or an item of a list; NULL: none */
-    bool is_live;                                  /* a reload can change it */
-    bool is_secret;
-    const char *environment; /* NULL: CICADA_SECTION_NAME */
-    const char *doc;         /* sentences, on one line */
+    const char *environment;                       /* NULL: CICADA_SECTION_NAME */
+    const char *doc;                               /* sentences, on one line */
 };
 
 extern const struct config_key config_keys[];

@@ -174,8 +174,11 @@ static const char *const levels[] = {[LOG_DEBUG] = "debug",
 #define U32(s, n) KEY(s, n), .at = FIELD(uint32_t, s.n)
 #define TEXT(s, n) KEY(s, n), .kind = KEY_TEXT, .at = FIELD(char *, s.n)
 #define LIST(s, n) KEY(s, n), .kind = KEY_LIST, .at = FIELD(struct config_list, s.n)
-enum { DAYS_MAX = 36500, MB_MAX = 1 << 20, GB_MAX = 1 << 20 }; /* a hundred years, a tebibyte, a
-                                                                  pebibyte */
+enum {
+    DAYS_MAX = 36500, /* a hundred years */
+    MB_MAX = 1 << 20, /* a tebibyte */
+    GB_MAX = 1 << 20, /* a pebibyte */
+};
 
 /* clang-format off */
 const struct config_key config_keys[] = {

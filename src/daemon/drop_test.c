@@ -100,7 +100,7 @@ static int cannot_go_back(void)
 {
     CHECK(drop() == 0);
     CHECK(setuid(0) == -1 && seteuid(0) == -1 && setreuid(0, 0) == -1 &&
-          setresuid(-1, 0, -1) == -1);
+          setresuid((uid_t)-1, 0, (uid_t)-1) == -1);
     CHECK(setgid(0) == -1 && setgroups(0, NULL) == -1);
     CHECK(open("/etc/shadow", O_RDONLY | O_CLOEXEC) == -1 && errno == EACCES);
     CHECK(kill(getppid(), 0) == -1 && errno == EPERM); /* root: as the spawner is */

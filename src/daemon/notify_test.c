@@ -163,6 +163,7 @@ static void a_watchdog_of_another_process_is_left_alone(void **state)
     struct err e = {0};
     struct notify n = NOTIFY_NONE;
     scoped(fd_closep) int fd = listen_somewhere();
+    (void)fd;
     char pid[16];
     assert_int_equal(setenv("WATCHDOG_USEC", "1000000", 1), 0);
     assert_int_equal(setenv("WATCHDOG_PID", "1", 1), 0);

@@ -1,5 +1,6 @@
 #include "service/checkout.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,21 +17,13 @@
 #include "base/fdio.h"
 #include "base/scope.h"
 #include "base/tree.h"
-#include "service/materialise.h"
+#include "service/checkout_int.h"
 #include "workspace/files.h"
 
 enum {
     OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-    PAGE = 1000,
     UNUSED_S = 86400, /* until a chain goes that nobody uses */
     NAME_SIZE = 64,
-};
-
-struct layer {
-    struct layer *below; /* of its chain; NULL: the last */
-    uint64_t from, to;
-    size_t refs; /* those who have it mounted, and the layer above; under shelf->lock */
-    int fd;
 };
 
 /* A workspace's layers. */
@@ -199,71 +192,6 @@ static struct shelf *find_shelf(struct checkouts *c, const char *workspace)
 
 /* ---- making a layer ---- */
 
-/* A layer being made: what changed in `ws` since `from`, into `fd`. */
-struct making {
-    struct checkouts *c;
-    const struct workspace_row *ws;
-    uint64_t from;
-    int fd;
-    const struct layer *old; /* a chain whose files can be linked; NULL: none */
-};
-
-/* The file as it is in an old layer, if it is there: nothing in the layers above it has changed it
- * since, or it would be found there first. */
-static bool link_old(const struct making *m, const struct file_row *f)
-{
-    for (const struct layer *l = m->old; l; l = l->below) {
-        struct stat st;
-        if (fstatat(l->fd, f->path, &st, AT_SYMLINK_NOFOLLOW))
-            continue;
-        if (!S_ISREG(st.st_mode) || f->rev > m->old->to || (uint64_t)st.st_size != f->content.size)
-            return false;
-        struct err ignored = {0};
-        scoped(fd_closep) int at = -1;
-        const char *name;
-        return materialise_way(m->fd, f->path, &at, &name, &ignored) == 0 &&
-               linkat(l->fd, f->path, at, name, 0) == 0;
-    }
-    return false;
-}
-
-static int make_one(const struct making *m, const struct file_row *f, struct err *e)
-{
-    if (f->state == FILE_TRASHED)
-        return m->from ? materialise_gone(m->fd, f->path, e) : 0;
-    if (f->kind == FILE_DIR) {
-        scoped(fd_closep) int at = -1;
-        const char *name;
-        if (materialise_way(m->fd, f->path, &at, &name, e))
-            return -1;
-        return mkdirat(at, name, 0755) && errno != EEXIST ? err_sys(e, errno, "make a directory")
-                                                          : 0;
-    }
-    if (m->old && link_old(m, f))
-        return 0;
-    return materialise(m->c->files, m->ws, &f->content, m->fd, f->path, f->changed_us, e);
-}
-
-static int make_all(const struct making *m, struct err *e)
-{
-    uint64_t since = m->from;
-    for (bool has_more = true; has_more;) {
-        struct file_rows rows;
-        int failed = 0;
-        if (meta_file_changes(files_meta(m->c->files), m->ws->id, since, PAGE, &rows, e))
-            return -1;
-        for (size_t i = 0; i < rows.count && !failed; i++) {
-            failed = make_one(m, &rows.items[i], e);
-            since = rows.items[i].rev;
-        }
-        has_more = rows.has_more;
-        file_rows_done(&rows);
-        if (failed)
-            return -1;
-    }
-    return 0;
-}
-
 /* Makes the layer from `from` to the workspace's revision under its final name. */
 static int make_layer(struct checkouts *c, const struct workspace_row *ws, int ws_fd, uint64_t from,
                       const struct layer *old, struct err *e)
@@ -278,8 +206,8 @@ static int make_layer(struct checkouts *c, const struct workspace_row *ws, int w
     scoped(fd_closep) int fd = openat(ws_fd, draft, OPEN_DIR);
     if (fd < 0)
         return err_sys(e, errno, "open a checkout");
-    const struct making m = {.c = c, .ws = ws, .from = from, .fd = fd, .old = old};
-    if (make_all(&m, e)) {
+    const struct making m = {.files = c->files, .ws = ws, .from = from, .fd = fd, .old = old};
+    if (checkout_fill(&m, e)) {
         remove_tree(ws_fd, draft);
         return -1;
     }
@@ -328,6 +256,7 @@ int checkout_take(struct checkouts *c, const struct workspace_row *ws, struct ch
     *ret = (struct checkout){.shelf = shelf};
     pthread_mutex_lock(&shelf->lock);
     int failed = bring_to_head(c, shelf, ws, e);
+    assert(failed || shelf->top);
     for (struct layer *l = failed ? NULL : shelf->top; l; l = l->below) {
         l->refs++;
         ret->fds[ret->count] = l->fd;

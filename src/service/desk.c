@@ -29,100 +29,6 @@ static int fault(struct err *e)
     return -1;
 }
 
-/* ---- which paths are the session's own ---- */
-
-static size_t own_place(const struct desk *d, const char *path, bool *ret_found)
-{
-    size_t low = 0, high = d->own.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(d->own.items[middle].path, path);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *ret_found = false;
-    return low;
-}
-
-const struct session_path *desk_own(const struct desk *d, const char *path)
-{
-    bool is_there;
-    size_t at = own_place(d, path, &is_there);
-    return is_there ? &d->own.items[at] : NULL;
-}
-
-uint64_t desk_since(const struct desk *d, const char *path)
-{
-    const struct session_path *own = desk_own(d, path);
-    return own ? own->rev : d->base;
-}
-
-static int own_insert(struct desk *d, size_t at, const char *path, struct err *e)
-{
-    size_t count = d->own.count;
-    if (count % 64 == 0) { /* grows by so many */
-        struct session_path *grown = realloc(d->own.items, (count + 64) * sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_NO_MEMORY, "remember a file");
-        d->own.items = grown;
-    }
-    char *copy = strdup(path);
-    if (!copy)
-        return err_set(e, ERR_NO_MEMORY, "remember a file");
-    memmove(&d->own.items[at + 1], &d->own.items[at], (count - at) * sizeof *d->own.items);
-    d->own.items[at] = (struct session_path){.path = copy};
-    d->own.count++;
-    return 0;
-}
-
-int desk_set_own(struct desk *d, const char *path, uint64_t rev, const char *aside, struct err *e)
-{
-    bool is_there;
-    size_t at = own_place(d, path, &is_there);
-    if (!is_there && own_insert(d, at, path, e))
-        return -1;
-    char *copy = aside ? strdup(aside) : NULL;
-    if (aside && !copy)
-        return err_set(e, ERR_NO_MEMORY, "remember a file");
-    free(d->own.items[at].aside);
-    d->own.items[at].aside = copy;
-    d->own.items[at].rev = rev;
-    return 0;
-}
-
-void desk_drop_own(struct desk *d, const char *path)
-{
-    bool is_there;
-    size_t at = own_place(d, path, &is_there);
-    if (!is_there)
-        return;
-    free(d->own.items[at].path);
-    free(d->own.items[at].aside);
-    d->own.count--;
-    memmove(&d->own.items[at], &d->own.items[at + 1], (d->own.count - at) * sizeof *d->own.items);
-}
-
-/* The list as the store has it may be of any capacity: ours grows in steps. */
-static int load_own(struct desk *d, struct err *e)
-{
-    struct meta *meta = d->service->o.meta;
-    struct session_paths kept = {0};
-    if (meta_session_base(meta, d->session, &d->base, e) ||
-        meta_session_paths(meta, d->session, &kept, e))
-        return -1;
-    int failed = 0;
-    for (size_t i = 0; i < kept.count && !failed; i++)
-        failed = desk_set_own(d, kept.items[i].path, kept.items[i].rev, kept.items[i].aside, e);
-    session_paths_done(&kept);
-    return failed;
-}
-
 /* ---- opening ---- */
 
 static int open_dir(struct desk *d, struct err *e)
@@ -164,19 +70,12 @@ int desk_open(const struct desk_options *options, struct desk **ret, struct err 
         desk_close(d);
         return fault(e);
     }
-    if (!d->is_new && load_own(d, e)) {
+    if (!d->is_new && desk_load_own(d, e)) {
         desk_close(d);
         return -1;
     }
     *ret = d;
     return 0;
-}
-
-void undone_done(struct undone *u)
-{
-    for (size_t i = 0; i < u->count; i++)
-        free(u->paths[i].path);
-    free(u->paths);
 }
 
 void desk_close(struct desk *d)
@@ -432,67 +331,6 @@ int desk_rest(struct desk *d, struct session *session, struct err *e)
     }
     pthread_mutex_unlock(&d->lock);
     return failed;
-}
-
-/* ---- telling ---- */
-
-static struct captured_file *find_file(const struct capture *c, const char *path)
-{
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->files[i].path, path) == 0)
-            return &c->files[i];
-    return NULL;
-}
-
-/* What two changes of one path in one run look like from outside. */
-static enum capture_change joined(enum capture_change first, enum capture_change then)
-{
-    if (then == FILE_DELETED)
-        return FILE_DELETED;
-    return first == FILE_CREATED ? FILE_CREATED : FILE_MODIFIED;
-}
-
-int tell_file(struct capture *c, const struct captured_file *f, struct err *e)
-{
-    char *path = strdup(f->path), *aside = f->aside ? strdup(f->aside) : NULL;
-    struct captured_file *at = path ? find_file(c, f->path) : NULL;
-    struct captured_file *grown = at || !path ? NULL
-                                  : c->count % 64
-                                      ? c->files
-                                      : realloc(c->files, (c->count + 64) * sizeof *grown);
-    if (!path || (f->aside && !aside) || (!at && !grown)) {
-        free(path);
-        free(aside);
-        return err_set(e, ERR_NO_MEMORY, "list the files");
-    }
-    enum capture_change change = at ? joined(at->change, f->change) : f->change;
-    if (at) {
-        free(at->path);
-        free(at->aside);
-    } else {
-        c->files = grown;
-        at = &c->files[c->count++];
-    }
-    *at = *f;
-    at->path = path;
-    at->aside = aside;
-    at->change = change;
-    return 0;
-}
-
-int tell_brought(struct capture *c, const char *path, enum capture_change change, struct err *e)
-{
-    if (c->brought_count % 64 == 0) {
-        struct brought_file *grown = realloc(c->brought, (c->brought_count + 64) * sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_NO_MEMORY, "list the files");
-        c->brought = grown;
-    }
-    char *copy = strdup(path);
-    if (!copy)
-        return err_set(e, ERR_NO_MEMORY, "list the files");
-    c->brought[c->brought_count++] = (struct brought_file){.path = copy, .change = change};
-    return 0;
 }
 
 /* ---- branching ---- */

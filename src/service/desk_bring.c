@@ -1,6 +1,7 @@
-/* desk_bring.c -- what others changed comes into a working copy; what a run changed is undone. */
+/* desk_bring.c -- what others changed comes into a working copy. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/graft.h"
+#include "base/hash.h"
 #include "base/scope.h"
 #include "base/tree.h"
 #include "service/desk_int.h"
@@ -20,6 +22,7 @@
 #include "session/working.h"
 
 enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, PAGE = 1000 };
+enum { WORKING_DEPTH = 64 }; /* of directories that are removed as empty */
 static const char tree_name[] = "bring";
 
 /* ---- a tree of changes ---- */
@@ -56,6 +59,20 @@ void bringing_done(struct bringing *b)
     b->count = 0;
 }
 
+bool desk_was_bringing(const struct desk *d, const char *path, uint64_t size,
+                       const uint8_t sha256[HASH_LEN])
+{
+    struct stat st;
+    struct err ignored = {0};
+    uint8_t brought[HASH_LEN];
+    uint64_t len;
+    scoped(fd_closep) int tree_fd = openat(d->dir_fd, tree_name, OPEN_DIR);
+    scoped(fd_closep) int fd = tree_fd < 0 ? -1 : below_open(tree_fd, path, O_RDONLY);
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size &&
+           hash_fd(fd, size, brought, &len, &ignored) == 0 && len == size &&
+           memcmp(brought, sha256, HASH_LEN) == 0;
+}
+
 static int list_path(struct bringing *b, const char *path, struct err *e)
 {
     if (b->count % 64 == 0) {
@@ -71,9 +88,23 @@ static int list_path(struct bringing *b, const char *path, struct err *e)
     return 0;
 }
 
+/* One tree cannot say both that a directory's files are gone and that a file is in its place, nor the
+ * other way round: then what it says so far is applied first. */
+static int make_room(struct bringing *b, const char *path, struct err *e)
+{
+    if (materialise_fits(b->tree_fd, path))
+        return 0;
+    if (b->is_undoing ? bringing_graft(b, e) : bringing_apply(b, e))
+        return -1;
+    fd_closep(&b->tree_fd);
+    return bringing_begin(b, e);
+}
+
 int bringing_put(struct bringing *b, const char *path, const struct content *content,
                  int64_t changed_us, struct err *e)
 {
+    if (make_room(b, path, e))
+        return -1;
     return materialise(b->d->service->o.files, b->ws, content, b->tree_fd, path, changed_us, e) ||
                    list_path(b, path, e)
                ? -1
@@ -82,34 +113,72 @@ int bringing_put(struct bringing *b, const char *path, const struct content *con
 
 int bringing_remove(struct bringing *b, const char *path, struct err *e)
 {
+    if (make_room(b, path, e))
+        return -1;
     return materialise_gone(b->tree_fd, path, e) || list_path(b, path, e) ? -1 : 0;
 }
 
-/* An overlay that nobody has mounted lies on the workspace's head from now on: what is in its upper
- * layer must not hide that. */
-static void uncover(int data_fd, const char *path)
+/* ---- an overlay that nobody has mounted ----
+ *
+ * It lies on the workspace's head from now on: what is in its upper layer must not hide that. */
+
+/* Removes a directory of the upper layer in which the session has nothing: directories and whiteouts. */
+static bool remove_hollow(int at, const char *name, unsigned depth, bool is_dry)
 {
-    char dir[PATH_BYTES_MAX + 1];
-    (void)snprintf(dir, sizeof dir, "%s", path);
-    char *slash = strrchr(dir, '/');
-    const char *name = slash ? path + (slash - dir) + 1 : path;
-    if (slash)
-        *slash = '\0';
-    scoped(fd_closep) int at = below_open_dir(data_fd, slash ? dir : ".");
-    if (at >= 0)
-        (void)unlinkat(at, name, 0);
-    for (; slash; slash = strrchr(dir, '/')) {
-        scoped(fd_closep) int fd = below_open_dir(data_fd, dir);
-        if (fd >= 0)
-            (void)fremovexattr(fd, "user.overlay.opaque"); /* mostly there is none */
-        char *up = strrchr(dir, '/');
-        if (!up)
-            break;
-        *up = '\0';
+    struct dir d;
+    struct stat st;
+    bool is_so = depth > 0;
+    int fd = is_so ? below_open_dir(at, name) : -1;
+    if (fd < 0)
+        return false;
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; is_so && (entry = dir_next(&d));) {
+        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            is_so = false;
+        else if (S_ISDIR(st.st_mode))
+            is_so = remove_hollow(fd, entry->d_name, depth - 1, is_dry);
+        else
+            is_so = S_ISCHR(st.st_mode) && (is_dry || unlinkat(fd, entry->d_name, 0) == 0);
     }
+    is_so = is_so && !d.error;
+    dir_done(&d);
+    return is_so && (is_dry || unlinkat(at, name, AT_REMOVEDIR) == 0);
 }
 
-static int apply(struct bringing *b, struct err *e)
+/* What lies at the path itself; `at` is the directory above. False: the session's, and it stays. */
+static bool uncover_name(int at, const char *name, bool is_gone)
+{
+    struct stat st;
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT;
+    if (!S_ISDIR(st.st_mode))
+        return unlinkat(at, name, 0) == 0;
+    return is_gone || (remove_hollow(at, name, WORKING_DEPTH, /* is_dry= */ true) &&
+                       remove_hollow(at, name, WORKING_DEPTH, /* is_dry= */ false));
+}
+
+/* False: something of the session's own is in the way. */
+static bool uncover(int data_fd, const char *path, bool is_gone)
+{
+    scoped(fd_closep) int at = below_open_dir(data_fd, ".");
+    for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+        struct stat st;
+        char name[NAME_MAX + 1];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
+        if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
+            return errno == ENOENT;
+        if (!S_ISDIR(st.st_mode))
+            return S_ISCHR(st.st_mode) ? unlinkat(at, name, 0) == 0 : is_gone;
+        int next = below_open_dir(at, name);
+        if (next >= 0)
+            (void)fremovexattr(next, "user.overlay.opaque"); /* mostly there is none */
+        (void)close(at);
+        at = next;
+    }
+    return at >= 0 && uncover_name(at, path, is_gone);
+}
+
+int bringing_graft(struct bringing *b, struct err *e)
 {
     struct graft_result result;
     int data_fd = working_data(b->d->working)->dir_fd;
@@ -120,6 +189,15 @@ static int apply(struct bringing *b, struct err *e)
 
 /* What could not be put there (something is in the way) counts as what it was before: neither is it the
  * session that deleted it, nor is it forgotten. */
+static int hold(struct desk *d, const char *path, struct err *e)
+{
+    uint64_t since = desk_since(d, path);
+    return meta_session_hold(d->service->o.meta, d->session, path, since, e) ||
+                   desk_set_own(d, path, since, /* aside= */ NULL, e)
+               ? -1
+               : 0;
+}
+
 static int check_arrival(struct bringing *b, size_t index, struct err *e)
 {
     const char *path = b->paths[index];
@@ -127,23 +205,26 @@ static int check_arrival(struct bringing *b, size_t index, struct err *e)
     if (fstatat(b->tree_fd, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
         return 0;
     scoped(fd_closep) int fd = below_open(working_data(b->d->working)->dir_fd, path, O_PATH);
-    if (fd >= 0)
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return 0;
     b->has_failed[index] = true;
-    return desk_set_own(b->d, path, desk_since(b->d, path), /* aside= */ NULL, e);
+    return hold(b->d, path, e);
 }
 
 int bringing_apply(struct bringing *b, struct err *e)
 {
-    if (b->count == 0)
+    if (b->count == b->applied)
         return 0;
-    b->has_failed = calloc(b->count, sizeof *b->has_failed);
-    if (!b->has_failed)
+    bool *grown = realloc(b->has_failed, b->count * sizeof *grown);
+    if (!grown)
         return err_set(e, ERR_NO_MEMORY, "bring files");
-    if (apply(b, e))
+    b->has_failed = grown;
+    memset(grown + b->applied, 0, (b->count - b->applied) * sizeof *grown);
+    if (bringing_graft(b, e))
         return err_wrap(e, "bring files");
-    for (size_t i = 0; i < b->count; i++)
-        if (working_known(b->d->working, b->paths[i], e) || check_arrival(b, i, e))
+    for (; b->applied < b->count; b->applied++)
+        if (working_known(b->d->working, b->paths[b->applied], e) ||
+            check_arrival(b, b->applied, e))
             return -1;
     return 0;
 }
@@ -167,6 +248,18 @@ static bool is_wanted(const struct round *r, const struct file_row *f)
     return (own->aside ? r->is_all : f->rev > own->rev);
 }
 
+/* Whether the file is still what the row says. */
+static bool is_current(const struct desk *d, const struct file_row *f)
+{
+    struct file_row now;
+    struct err why = {0};
+    if (meta_file_get(d->service->o.meta, d->workspace, f->path, &now, &why))
+        return why.code != ERR_NOT_FOUND;
+    bool is_same = now.rev == f->rev;
+    file_row_done(&now);
+    return is_same;
+}
+
 static int bring_one(struct round *r, const struct file_row *f, struct err *e)
 {
     struct bringing *b = r->b;
@@ -179,27 +272,79 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
                               : FILE_MODIFIED,
                      e))
         return -1;
-    if (r->is_offline) {
-        uncover(working_data(d->working)->dir_fd, f->path);
-        return list_path(b, f->path, e);
+    if (r->is_offline)
+        return uncover(working_data(d->working)->dir_fd, f->path, is_gone)
+                   ? list_path(b, f->path, e)
+                   : hold(d, f->path, e);
+    if (is_gone)
+        return bringing_remove(b, f->path, e);
+    int failed = bringing_put(b, f->path, &f->content, f->changed_us, e);
+    if (!failed || e->code != ERR_NOT_FOUND || is_current(d, f))
+        return failed;
+    *e = (struct err){0}; /* purged meanwhile; what became of the file comes next time */
+    return 0;
+}
+
+static size_t past_revision(const struct file_rows *rows, size_t at)
+{
+    uint64_t rev = rows->items[at].rev;
+    while (at < rows->count && rows->items[at].rev == rev)
+        at++;
+    return at;
+}
+
+/* What is gone goes first: something else may have taken its place in the same commit. */
+static int bring_revision(struct round *r, const struct file_rows *rows, size_t first,
+                          struct err *e)
+{
+    size_t past = past_revision(rows, first);
+    for (enum file_state state = FILE_TRASHED;; state = FILE_LIVE) {
+        for (size_t i = first; i < past; i++) {
+            const struct file_row *f = &rows->items[i];
+            if (f->state == state && is_wanted(r, f) && bring_one(r, f, e))
+                return -1;
+        }
+        if (state == FILE_LIVE)
+            return 0;
     }
-    return is_gone ? bringing_remove(b, f->path, e)
-                   : bringing_put(b, f->path, &f->content, f->changed_us, e);
+}
+
+/* A copy that began when there was nothing yet is told of all that is there, but not of what is gone:
+ * that can only have been the session's. */
+static int bring_gone(struct round *r, struct err *e)
+{
+    const struct desk *d = r->b->d;
+    for (size_t i = 0; i < d->own.count; i++) {
+        const struct session_path *own = &d->own.items[i];
+        struct file_row f;
+        struct err why = {0};
+        if (own->aside)
+            continue;
+        if (meta_file_get(d->service->o.meta, d->workspace, own->path, &f, &why) == 0) {
+            file_row_done(&f);
+            continue;
+        }
+        f = (struct file_row){.path = own->path, .state = FILE_TRASHED, .rev = r->b->ws->rev};
+        if (why.code != ERR_NOT_FOUND || bring_one(r, &f, e))
+            return why.code != ERR_NOT_FOUND ? err_set(e, why.code, "%.200s", why.text) : -1;
+    }
+    return 0;
 }
 
 static int bring_all(struct round *r, uint64_t since, struct err *e)
 {
     struct meta *meta = r->b->d->service->o.meta;
+    uint64_t after = since;
+    if (since == 0 && bring_gone(r, e))
+        return -1;
     for (bool has_more = true; has_more;) {
         struct file_rows rows;
         int failed = 0;
-        if (meta_file_changes(meta, r->b->d->workspace, since, PAGE, &rows, e))
+        if (meta_file_changes_after(meta, r->b->d->workspace, since, after, PAGE, &rows, e))
             return -1;
-        for (size_t i = 0; i < rows.count && !failed; i++) {
-            since = rows.items[i].rev;
-            if (is_wanted(r, &rows.items[i]))
-                failed = bring_one(r, &rows.items[i], e);
-        }
+        for (size_t i = 0; i < rows.count && !failed; i = past_revision(&rows, i))
+            failed = bring_revision(r, &rows, i, e);
+        after = rows.count > 0 ? rows.items[rows.count - 1].rev : after;
         has_more = rows.has_more;
         file_rows_done(&rows);
         if (failed)
@@ -208,26 +353,42 @@ static int bring_all(struct round *r, uint64_t since, struct err *e)
     return 0;
 }
 
-/* Where to begin: what is held back may have been changed long ago. */
+/* Where to begin: what is held back, or could not be brought, may have been changed long ago. */
 static uint64_t beginning(const struct desk *d, bool is_all)
 {
-    for (size_t i = 0; i < d->own.count && is_all; i++)
-        if (d->own.items[i].aside)
+    uint64_t first = d->base;
+    for (size_t i = 0; i < d->own.count && is_all; i++) {
+        const struct session_path *own = &d->own.items[i];
+        if (own->aside)
             return 0;
-    return d->base;
+        first = own->rev < first ? own->rev : first;
+    }
+    return first;
 }
 
 static int settle(struct bringing *b, struct err *e)
 {
     struct desk *d = b->d;
-    if (meta_session_set_base(d->service->o.meta, d->session, b->ws->rev,
-                              (const char *const *)b->paths, b->count, /* is_all= */ false, e))
-        return -1;
+    scoped(freep) const char **arrived = calloc(b->count + 1, sizeof *arrived);
+    size_t count = 0;
+    if (!arrived)
+        return err_set(e, ERR_NO_MEMORY, "bring files");
     for (size_t i = 0; i < b->count; i++)
         if (!b->has_failed || !b->has_failed[i])
-            desk_drop_own(d, b->paths[i]);
+            arrived[count++] = b->paths[i];
+    if (meta_session_set_base(d->service->o.meta, d->session, b->ws->rev, arrived, count,
+                              /* is_all= */ false, e))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        desk_drop_own(d, arrived[i]);
     d->base = b->ws->rev;
     return 0;
+}
+
+/* What was uncovered is in the upper layer no more; what is left of it was kept before. */
+static int know_anew(struct desk *d, struct err *e)
+{
+    return d->has_unsaved ? desk_look_anew(d, e) : working_all_known(d->working, e);
 }
 
 /* First of all, what the session wrote since its last run is kept: it must not be written over. */
@@ -241,7 +402,7 @@ int desk_catch_up(struct desk *d, struct session *session, const struct workspac
     struct round r = {
         .b = &b, .is_all = is_all, .is_offline = d->is_overlay && !desk_is_mounted(d, session)};
     int failed = bringing_begin(&b, e) || bring_all(&r, beginning(d, is_all), e) ||
-                 (!r.is_offline && bringing_apply(&b, e)) || settle(&b, e);
+                 (r.is_offline ? know_anew(d, e) : bringing_apply(&b, e)) || settle(&b, e);
     bringing_done(&b);
     return failed ? err_wrap(e, "bring what others changed") : 0;
 }
@@ -250,18 +411,19 @@ int desk_catch_up(struct desk *d, struct session *session, const struct workspac
 
 int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
-    uint64_t since = 0;
+    uint64_t after = 0;
     scoped(fd_closep) int data_fd = openat(d->dir_fd, "data", OPEN_DIR);
     if (data_fd < 0)
         return err_sys(e, errno, "open the working copy");
     for (bool has_more = true; has_more;) {
         struct file_rows rows;
         int failed = 0;
-        if (meta_file_changes(d->service->o.meta, d->workspace, since, PAGE, &rows, e))
+        if (meta_file_changes_after(d->service->o.meta, d->workspace, /* since= */ 0, after, PAGE,
+                                    &rows, e))
             return -1;
         for (size_t i = 0; i < rows.count && !failed; i++) {
             const struct file_row *f = &rows.items[i];
-            since = f->rev;
+            after = f->rev;
             if (f->state != FILE_LIVE)
                 continue;
             if (f->kind == FILE_DIR) {
@@ -281,51 +443,4 @@ int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e)
             return -1;
     }
     return 0;
-}
-
-/* ---- undoing ---- */
-
-static int put_back(struct bringing *b, const struct undone *u, struct err *e)
-{
-    for (size_t i = u->count; i-- > 0;) {
-        const struct undone_path *p = &u->paths[i];
-        if (p->was_there ? bringing_put(b, p->path, &p->content, p->changed_us, e)
-                         : bringing_remove(b, p->path, e))
-            return -1;
-    }
-    return 0;
-}
-
-static int undo(struct desk *d, struct bringing *b, uint64_t run, struct err *e)
-{
-    if (bringing_begin(b, e) || put_back(b, &d->before, e))
-        return -1;
-    for (size_t i = d->undo_count; i-- > 0 && d->undo[i].run >= run;)
-        if (put_back(b, &d->undo[i], e))
-            return -1;
-    return b->count > 0 && apply(b, e) ? -1 : 0;
-}
-
-int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e)
-{
-    const struct author author = desk_author(d);
-    struct workspace_row ws;
-    if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
-        return -1;
-    pthread_mutex_lock(&d->lock);
-    struct bringing b = {.d = d, .session = session, .ws = &ws, .tree_fd = -1};
-    int failed = desk_commit(d, &author, COMMIT_RUN, 0, NULL, e) || undo(d, &b, run, e);
-    bringing_done(&b);
-    if (!failed) {
-        while (d->undo_count > 0 && d->undo[d->undo_count - 1].run >= run)
-            undone_done(&d->undo[--d->undo_count]);
-        undone_done(&d->before);
-        d->before = (struct undone){0};
-        failed = desk_commit(d, &author, COMMIT_ROLLBACK, 0, NULL, e);
-        undone_done(&d->before);
-        d->before = (struct undone){0};
-    }
-    pthread_mutex_unlock(&d->lock);
-    workspace_row_done(&ws);
-    return failed ? err_wrap(e, "bring the files back") : 0;
 }

@@ -1,5 +1,5 @@
 /* desk_int.h -- the inside of a desk: desk.c (its life), desk_keep.c (to the workspace), desk_bring.c
- * (from the workspace). */
+ * (from the workspace), desk_undo.c (back), desk_own.c (whose path is whose), desk_tell.c (what happened). */
 #ifndef SERVICE_DESK_INT_H
 #define SERVICE_DESK_INT_H
 
@@ -47,15 +47,23 @@ struct desk {
     size_t undo_count;
 };
 
-void undone_done(struct undone *u);
-
 /* All with the lock held. */
 
-/* The path's base: when the session last committed it, or what the whole copy shows. */
+/* desk_undo.c */
+void undone_done(struct undone *u);
+/* The version the copy had of that path when it was last in step; false: none. */
+bool desk_base_of(const struct desk *d, const char *path, struct content *ret,
+                  int64_t *ret_changed_us);
+int desk_remember(struct desk *d, const char *path, struct err *e); /* it is about to be told */
+/* What was remembered until now is what run number `run` changed; 0: of no run, it stays. */
+int desk_push_undo(struct desk *d, uint64_t run, struct err *e);
+
+/* desk_own.c. The path's base: when the session last committed it, or what the whole copy shows. */
 const struct session_path *desk_own(const struct desk *d, const char *path);
 uint64_t desk_since(const struct desk *d, const char *path);
 int desk_set_own(struct desk *d, const char *path, uint64_t rev, const char *aside, struct err *e);
 void desk_drop_own(struct desk *d, const char *path);
+int desk_load_own(struct desk *d, struct err *e); /* base and paths as the store has them */
 
 /* desk_keep.c: look, commit, tell. */
 int desk_commit(struct desk *d, const struct author *author, enum commit_kind kind, uint64_t run,
@@ -67,17 +75,24 @@ struct bringing {
     struct desk *d;
     struct session *session;
     const struct workspace_row *ws;
-    int tree_fd; /* DATA/live/SES/bring */
+    int tree_fd;     /* DATA/live/SES/bring */
+    bool is_undoing; /* it is the session's own change, and told as one */
     char **paths;
-    size_t count;
-    bool *has_failed; /* for each of them; NULL: none has been tried */
+    size_t count, applied; /* so many of them are in the copy already */
+    bool *has_failed;      /* for each of these; NULL: none has been tried */
 };
 int bringing_begin(struct bringing *b, struct err *e);
 int bringing_put(struct bringing *b, const char *path, const struct content *content,
                  int64_t changed_us, struct err *e);
 int bringing_remove(struct bringing *b, const char *path, struct err *e);
+/* The changes are made; the next look finds them as if the session had made them. */
+int bringing_graft(struct bringing *b, struct err *e);
+/* The changes are made, and the next look does not find them. */
 int bringing_apply(struct bringing *b, struct err *e);
 void bringing_done(struct bringing *b);
+/* Whether the server died while it brought just that. */
+bool desk_was_bringing(const struct desk *d, const char *path, uint64_t size,
+                       const uint8_t sha256[HASH_LEN]);
 
 /* to the workspace's head. `is_all`: also what is held back. */
 int desk_catch_up(struct desk *d, struct session *session, const struct workspace_row *ws,
@@ -92,9 +107,11 @@ bool desk_is_mounted(const struct desk *d, struct session *session);
 int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e); /* the layers */
 int desk_look_anew(struct desk *d, struct err *e); /* the next look finds everything */
 
-/* Adds to a list of what happened; takes nothing over. A later change of the same path replaces the
- * earlier one. */
+/* desk_tell.c. Adds to a list of what happened; takes nothing over. */
 int tell_file(struct capture *c, const struct captured_file *f, struct err *e);
+/* What one look found joins what is known already, sorted by path; a later change of the same path
+ * replaces the earlier one. Takes the files over. */
+int tell_more(struct capture *all, struct capture *found, struct err *e);
 int tell_brought(struct capture *c, const char *path, enum capture_change change, struct err *e);
 
 #endif

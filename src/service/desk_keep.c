@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -91,25 +92,6 @@ static struct how how_of(const struct keeping *k, const char *path)
                         .is_lenient = true};
 }
 
-/* ---- what it was before ---- */
-
-/* The version the copy had of that path; false: none. */
-static bool base_of(const struct desk *d, const char *path, struct content *ret,
-                    int64_t *ret_changed_us)
-{
-    struct version_row v;
-    struct err ignored = {0};
-    const struct session_path *own = desk_own(d, path);
-    const char *at = own && own->aside ? own->aside : path;
-    if (meta_version_at(d->service->o.meta, d->workspace, at, own ? own->rev : d->base, &v,
-                        &ignored))
-        return false;
-    *ret = v.content;
-    *ret_changed_us = v.created_us;
-    version_row_done(&v);
-    return true;
-}
-
 /* Whether the file is just what the copy began with: asked when nothing is known of the copy. */
 static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t size, bool *ret,
                         struct err *e)
@@ -119,33 +101,15 @@ static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t si
     uint64_t len;
     uint8_t sha256[HASH_LEN];
     *ret = false;
-    if (k->d->is_known || !base_of(k->d, path, &base, &changed_us) || base.size != size)
+    if (k->d->is_known)
         return 0;
     if (hash_fd(fd, size, sha256, &len, e) || lseek(fd, 0, SEEK_SET) < 0) {
         *e = (struct err){0}; /* it changes: not the same, then */
         return lseek(fd, 0, SEEK_SET) < 0 ? err_sys(e, errno, "read a file") : 0;
     }
-    *ret = len == base.size && memcmp(sha256, base.sha256, HASH_LEN) == 0;
-    return 0;
-}
-
-static int remember(struct keeping *k, const char *path, struct err *e)
-{
-    struct undone *u = &k->d->before;
-    if (k->d->undo_max == 0)
-        return 0;
-    if (u->count % 64 == 0) {
-        struct undone_path *grown = realloc(u->paths, (u->count + 64) * sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_NO_MEMORY, "keep the files");
-        u->paths = grown;
-    }
-    struct undone_path *p = &u->paths[u->count];
-    *p = (struct undone_path){.path = strdup(path)};
-    if (!p->path)
-        return err_set(e, ERR_NO_MEMORY, "keep the files");
-    p->was_there = base_of(k->d, path, &p->content, &p->changed_us);
-    u->count++;
+    bool has_base = desk_base_of(k->d, path, &base, &changed_us) && base.size == len;
+    *ret = (has_base && memcmp(sha256, base.sha256, HASH_LEN) == 0) ||
+           desk_was_bringing(k->d, path, len, sha256);
     return 0;
 }
 
@@ -217,7 +181,9 @@ static int on_settled(void *arg, const char *path, bool is_torn, struct err *e)
     k->is_putting = false;
     if (commit_end(k->commit, e))
         return refuse(k, path, e);
-    return note_torn(k, commit_count(k->commit) - 1, is_torn, e) || remember(k, path, e) ? -1 : 0;
+    return note_torn(k, commit_count(k->commit) - 1, is_torn, e) || desk_remember(k->d, path, e)
+               ? -1
+               : 0;
 }
 
 static int on_deleted(void *arg, const char *path, struct err *e)
@@ -229,14 +195,18 @@ static int on_deleted(void *arg, const char *path, struct err *e)
         return -1;
     if (commit_delete(k->commit, path, &how, e))
         return refuse(k, path, e);
-    return note_torn(k, commit_count(k->commit) - 1, false, e) || remember(k, path, e) ? -1 : 0;
+    return note_torn(k, commit_count(k->commit) - 1, false, e) || desk_remember(k->d, path, e) ? -1
+                                                                                               : 0;
 }
 
 /* A plain copy of which nothing is known: what the session had deleted shows only by its absence. */
 static bool is_there(const struct desk *d, const char *path)
 {
+    struct stat st;
     scoped(fd_closep) int fd = below_open(working_data(d->working)->dir_fd, path, O_PATH);
-    return fd >= 0;
+    if (fd < 0)
+        return fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP; /* a closed directory may have it */
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 static int find_missing(struct keeping *k, struct err *e)
@@ -299,27 +269,9 @@ static int tell_change(struct keeping *k, size_t index, struct err *e)
                        tell_file(&k->found, &f, e)
                    ? -1
                    : 0;
-    case OUTCOME_KEPT:
-        desk_drop_own(d, c->path);
+    case OUTCOME_KEPT: /* what the copy has, or had, of it is as old as before */
         return capture_miss(&k->found, c->path, "not deleted: others have changed it", e);
     case OUTCOME_QUOTA: return leave(k, c->path, refusal(ERR_QUOTA), e);
-    }
-    return 0;
-}
-
-/* What can be undone grows by what was changed until now. */
-static int push_undo(struct desk *d, uint64_t run, struct err *e)
-{
-    if (d->undo_max == 0 || run == 0)
-        return 0;
-    if (!d->undo && !(d->undo = calloc(d->undo_max + 1, sizeof *d->undo)))
-        return err_set(e, ERR_NO_MEMORY, "keep the files");
-    d->before.run = run;
-    d->undo[d->undo_count++] = d->before;
-    d->before = (struct undone){0};
-    if (d->undo_count > d->undo_max) {
-        undone_done(&d->undo[0]);
-        memmove(d->undo, d->undo + 1, --d->undo_count * sizeof *d->undo);
     }
     return 0;
 }
@@ -344,8 +296,8 @@ static int look(struct keeping *k, struct err *e)
     struct desk *d = k->d;
     const struct working_sink sink = {
         .changed = on_changed, .settled = on_settled, .deleted = on_deleted, .arg = k};
-    if (working_look(d->working, &sink, &k->found, e) ||
-        (!d->is_known && !d->is_overlay && find_missing(k, e)) || finish(k, e))
+    if ((!d->is_known && !d->is_overlay && find_missing(k, e)) ||
+        working_look(d->working, &sink, &k->found, e) || finish(k, e))
         return -1;
     d->is_known = true;
     d->has_unsaved = k->left_count > 0;
@@ -370,9 +322,8 @@ static void keeping_done(struct keeping *k)
 static int hand_over(struct keeping *k, struct err *e)
 {
     struct capture *all = &k->d->pending, *found = &k->found;
-    for (size_t i = 0; i < found->count; i++)
-        if (tell_file(all, &found->files[i], e))
-            return -1;
+    if (tell_more(all, found, e))
+        return -1;
     struct capture swapped = *all; /* what was missed is what is missing now */
     all->missed = found->missed;
     all->missed_count = found->missed_count;
@@ -380,12 +331,6 @@ static int hand_over(struct keeping *k, struct err *e)
     found->missed = swapped.missed;
     found->missed_count = swapped.missed_count;
     return 0;
-}
-
-static int by_path(const void *left, const void *right)
-{
-    const struct captured_file *a = left, *b = right;
-    return strcmp(a->path, b->path);
 }
 
 /* A look that fails has seen what was not kept: it is forgotten that it did. */
@@ -409,13 +354,11 @@ int desk_commit(struct desk *d, const struct author *author, enum commit_kind ki
         *e = (struct err){0};
         failed = keep_once(d, author, kind, e);
     }
-    if (failed || push_undo(d, run, e))
+    if (failed || desk_push_undo(d, run, e))
         return -1;
     if (ret) {
         *ret = d->pending;
         d->pending = (struct capture){0};
-        if (ret->count > 1)
-            qsort(ret->files, ret->count, sizeof *ret->files, by_path);
     }
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/fdio.h"
 #include "base/scope.h"
+#include "base/tree.h"
 #include "workspace/files.h"
 
 enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, PIECE = 1 << 20 };
@@ -73,6 +74,39 @@ static int pour(struct content_reader *reader, uint64_t size, int fd, struct err
     return 0;
 }
 
+/* What is in the way of a change at `path`. */
+enum obstacle { NOTHING, FILE_ABOVE, WHITEOUT_ABOVE, DIR_THERE };
+
+static enum obstacle find_obstacle(int dir_fd, const char *path)
+{
+    struct stat st;
+    char above[PATH_BYTES_MAX + 1];
+    for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
+        (void)snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
+        if (fstatat(dir_fd, above, &st, AT_SYMLINK_NOFOLLOW))
+            return NOTHING;
+        if (!S_ISDIR(st.st_mode))
+            return S_ISREG(st.st_mode) ? FILE_ABOVE : WHITEOUT_ABOVE;
+    }
+    bool is_dir = fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    return is_dir ? DIR_THERE : NOTHING;
+}
+
+bool materialise_fits(int dir_fd, const char *path)
+{
+    return find_obstacle(dir_fd, path) == NOTHING;
+}
+
+/* What was in a directory of that name is deleted: no file would be here otherwise. */
+static void clear(int at, const char *name)
+{
+    struct err ignored = {0};
+    scoped(fd_closep) int fd = openat(at, name, OPEN_DIR);
+    if (fd >= 0)
+        (void)tree_remove(fd, &ignored);
+    (void)unlinkat(at, name, fd >= 0 ? AT_REMOVEDIR : 0);
+}
+
 int materialise(struct files *files, const struct workspace_row *ws, const struct content *content,
                 int dir_fd, const char *path, int64_t changed_us, struct err *e)
 {
@@ -81,15 +115,16 @@ int materialise(struct files *files, const struct workspace_row *ws, const struc
     const char *name;
     if (materialise_way(dir_fd, path, &at, &name, e))
         return -1;
-    if (unlinkat(at, name, 0) && errno != ENOENT)
-        return err_sys(e, errno, "replace a file");
+    clear(at, name); /* the next line fails if it could not be */
     scoped(fd_closep) int fd =
         openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return err_sys(e, errno, "make a file");
-    if (content->size > 0 &&
-        (files_open_content(files, ws, content, &reader, e) || pour(reader, content->size, fd, e)))
+    if (content->size > 0 && (files_open_content(files, ws, content, &reader, e) ||
+                              pour(reader, content->size, fd, e))) {
+        (void)unlinkat(at, name, 0); /* whoever goes on without it must not find half of it */
         return err_wrap(e, "%.200s", path);
+    }
     const struct timespec when = {.tv_sec = changed_us / 1000000,
                                   .tv_nsec = changed_us % 1000000 * 1000};
     (void)futimens(fd, (const struct timespec[]){when, when}); /* only people look at it */
@@ -100,6 +135,9 @@ int materialise_gone(int dir_fd, const char *path, struct err *e)
 {
     scoped(fd_closep) int at = -1;
     const char *name;
+    enum obstacle obstacle = find_obstacle(dir_fd, path);
+    if (obstacle == FILE_ABOVE || obstacle == DIR_THERE)
+        return 0; /* which hides it already */
     if (materialise_way(dir_fd, path, &at, &name, e))
         return -1;
     if (unlinkat(at, name, 0) && errno != ENOENT)

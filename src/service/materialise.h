@@ -2,6 +2,7 @@
 #ifndef SERVICE_MATERIALISE_H
 #define SERVICE_MATERIALISE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct content;
@@ -20,7 +21,12 @@ int materialise(struct files *files, const struct workspace_row *ws, const struc
 int materialise_way(int dir_fd, const char *path, int *ret_fd, const char **ret_name,
                     struct err *e);
 
-/* A whiteout at that path, as overlayfs understands it. */
+/* A whiteout at that path, as overlayfs understands it, unless a file above it, or a directory in its
+ * place, hides what was there as well. */
 int materialise_gone(int dir_fd, const char *path, struct err *e);
+
+/* Whether a change of `path` takes nothing away that the tree says already: false when a file or a
+ * whiteout is where a directory above it should be, or a directory where it should be itself. */
+bool materialise_fits(int dir_fd, const char *path);
 
 #endif

@@ -1,4 +1,5 @@
 /* seats.c -- which sessions there are: made, found, loaded, let go. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -351,6 +352,7 @@ int seat_create(struct service *s, const struct who *who, const struct seat_wish
     if (files_check_space(s->o.files, e) || fill_row(s, who, wishes, &options, &row, e) ||
         bring_files(s, who, wishes, &row, e) || make_seat(s, &row, /* is_new= */ true, &seat, e))
         return -1;
+    assert(seat);
     seat->is_one_shot = wishes->is_one_shot;
     if (meta_session_insert(s->o.meta, &row, wishes->is_one_shot ? META_SOON : META_NOW, e)) {
         if (e->code == ERR_CONFLICT)

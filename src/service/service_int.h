@@ -158,7 +158,7 @@ void keeper_wake(struct service *s, int64_t at_us); /* something is due then; an
 int scribe_start(struct service *s, struct err *e);
 void scribe_end(struct service *s);
 
-/* ---- job.c ---- */
+/* ---- job.c, job_record.c ---- */
 struct author job_author(const struct job *j);
 struct run_row job_row(const struct job *j, enum run_status status); /* borrows from the job */
 

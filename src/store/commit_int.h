@@ -1,7 +1,7 @@
 /* commit_int.h -- the inside of meta_commit: one commit while it is being made, on the writer's thread.
  *
- * meta_commit.c runs the changes in order; each works on what those before it left. commit_rows.c is the
- * only one that touches rows, and keeps the workspace's counters with every row it writes;
+ * meta_commit.c runs the changes in order; each works on what those before it left. commit_find.c looks
+ * for rows; commit_rows.c alone writes files and versions, and keeps the workspace's counters with each;
  * commit_put.c, commit_aside.c, commit_tree.c and commit_back.c are the operations. An operation asks everything that
  * could refuse it before it writes its first row, so that one that found no room has done nothing.
  *
@@ -45,7 +45,7 @@ struct numbers {
 };
 void numbers_done(struct numbers *n);
 
-/* ---- looking (commit_rows.c) ---- */
+/* ---- looking (commit_find.c) ---- */
 
 int entry_live(struct work *w, const char *path, struct entry *ret, struct err *e);
 int entry_trashed(struct work *w, const char *path, enum file_kind kind, struct entry *ret,

@@ -68,7 +68,7 @@ static int mark_page(struct gc_round *r, struct marks *m, size_t count, struct e
     m->counts[0] = m->counts[1] = 0;
     for (size_t i = 0; i < count; i++) {
         const struct chunk_row *row = &m->rows[i];
-        bool is_dead = !hash_set_has(&r->needed, row->sha256, row->kind);
+        bool is_dead = !hash_set_has(&r->needed, row->sha256, (int)row->kind);
         r->result->dead += is_dead;
         if (is_dead == (row->dead_us != 0))
             continue;

@@ -15,9 +15,9 @@ static size_t len_of(uint64_t seed)
 
 struct writer {
     unsigned number;
+    unsigned busy; /* how often gc was in the way */
     uint64_t random;
     uint64_t held[PATHS]; /* seed of what is there; 0: nothing */
-    unsigned busy;        /* how often gc was in the way */
 };
 
 static uint64_t next_random(uint64_t *x)

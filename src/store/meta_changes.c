@@ -11,7 +11,7 @@ static const struct {
 } sql = {
     .all = "SELECT " FILE_COLUMNS
            ", NULL FROM workspaces AS w CROSS JOIN files AS f INDEXED BY files_rev" FILE_AUTHOR
-           " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.rev > ?2"
+           " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.rev > ?3"
            " AND f.state = 0 ORDER BY f.rev",
     /* The last column: where the file was at that revision, when it is not there any more and
      * nothing else is. */
@@ -23,7 +23,7 @@ static const struct {
              "   AND NOT EXISTS (SELECT 1 FROM files AS g INDEXED BY files_live"
              "     WHERE g.workspace = f.workspace AND g.path = v.path AND g.state = 0))"
              " FROM workspaces AS w CROSS JOIN files AS f INDEXED BY files_rev" FILE_AUTHOR
-             " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.rev > ?2"
+             " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.rev > ?3"
              " ORDER BY f.rev",
 };
 
@@ -67,7 +67,7 @@ static int fill(struct sql_rows *rows, struct file_list *l, uint32_t limit, bool
 {
     int got;
     while ((got = sql_next(rows, e)) == 1) {
-        if (l->count >= limit) {
+        if (l->count >= limit && l->count > 0) {
             bool is_next = l->items[l->count - 1].rev != (uint64_t)sql_int(rows, 6);
             if (is_next || cut_last_rev(l)) {
                 *has_more = true;
@@ -80,8 +80,13 @@ static int fill(struct sql_rows *rows, struct file_list *l, uint32_t limit, bool
     return got;
 }
 
-int meta_file_changes(struct meta *m, const char *workspace, uint64_t since, uint32_t limit,
-                      struct file_rows *ret, struct err *e)
+static struct sql_value sql_rev(uint64_t rev)
+{
+    return SQL_INT(rev < INT64_MAX ? (int64_t)rev : INT64_MAX);
+}
+
+int meta_file_changes_after(struct meta *m, const char *workspace, uint64_t since, uint64_t after,
+                            uint32_t limit, struct file_rows *ret, struct err *e)
 {
     scoped(db_read_endp) struct db_conn *c = NULL;
     if (db_read_begin(m->db, &c, e))
@@ -89,12 +94,17 @@ int meta_file_changes(struct meta *m, const char *workspace, uint64_t since, uin
     scoped(sql_rows_done) struct sql_rows rows = {0};
     scoped(file_list_done) struct file_list l = {0};
     bool has_more = false;
-    int64_t after = since < INT64_MAX ? (int64_t)since : INT64_MAX;
-    if (sql_query(c, since ? sql.since : sql.all, SQL_WITH(SQL_TEXT(workspace), SQL_INT(after)),
-                  &rows, e) ||
+    if (sql_query(c, since ? sql.since : sql.all,
+                  SQL_WITH(SQL_TEXT(workspace), sql_rev(since), sql_rev(after)), &rows, e) ||
         fill(&rows, &l, limit, &has_more, e))
         return -1;
     *ret = (struct file_rows){.items = l.items, .count = l.count, .has_more = has_more};
     l = (struct file_list){0};
     return 0;
+}
+
+int meta_file_changes(struct meta *m, const char *workspace, uint64_t since, uint32_t limit,
+                      struct file_rows *ret, struct err *e)
+{
+    return meta_file_changes_after(m, workspace, since, since, limit, ret, e);
 }

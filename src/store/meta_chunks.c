@@ -190,18 +190,18 @@ int meta_chunk_sweep(struct meta *m, const char *vault, int64_t before_us, uint3
 
 /* ---- for gc ---- */
 
-/* Room for one more of `size` bytes each, doubling. */
-static int widen(void **items, size_t count, size_t *cap, size_t size, struct err *e)
+/* The list with room for one more of `size` bytes each, doubling. NULL: `items` is as it was. */
+static void *widen(void *items, size_t count, size_t *cap, size_t size, struct err *e)
 {
     if (count < *cap)
-        return 0;
+        return items;
     size_t wider = *cap ? 2 * *cap : 16;
-    void *more = reallocarray(*items, wider, size);
-    if (!more)
-        return err_set(e, ERR_NO_MEMORY, "read a list");
-    *items = more;
-    *cap = wider;
-    return 0;
+    void *more = reallocarray(items, wider, size);
+    if (more)
+        *cap = wider;
+    else
+        (void)err_set(e, ERR_NO_MEMORY, "read a list");
+    return more;
 }
 
 int meta_vault_list(struct meta *m, char (**ret)[ID_SIZE], size_t *ret_count, struct err *e)
@@ -214,9 +214,11 @@ int meta_vault_list(struct meta *m, char (**ret)[ID_SIZE], size_t *ret_count, st
     size_t count = 0, cap = 0;
     int got = sql_query(c, sql.vaults, SQL_NOTHING, &rows, e);
     while (!got && (got = sql_next(&rows, e)) == 1) {
-        if (widen(&items, count, &cap, ID_SIZE, e))
+        char(*more)[ID_SIZE] = widen(items, count, &cap, sizeof *more, e);
+        if (!more)
             return -1;
-        sql_id(&rows, 0, ((char(*)[ID_SIZE])items)[count++]);
+        items = more;
+        sql_id(&rows, 0, more[count++]);
         got = 0;
     }
     if (got < 0)
@@ -261,9 +263,11 @@ int meta_pack_use(struct meta *m, const char *vault, struct pack_use **ret, size
     int got =
         sql_query(c, sql.packs, SQL_WITH(SQL_TEXT(vault), SQL_INT(RECORD_HEADER_LEN)), &rows, e);
     while (!got && (got = sql_next(&rows, e)) == 1) {
-        if (widen(&items, count, &cap, sizeof(struct pack_use), e))
+        struct pack_use *more = widen(items, count, &cap, sizeof *more, e);
+        if (!more)
             return -1;
-        ((struct pack_use *)items)[count++] = (struct pack_use){
+        items = more;
+        more[count++] = (struct pack_use){
             .pack = (uint64_t)sql_int(&rows, 0),
             .records = (uint64_t)sql_int(&rows, 1),
             .bytes = (uint64_t)sql_int(&rows, 2),

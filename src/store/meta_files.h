@@ -56,22 +56,21 @@ enum outcome {
 
 /* One change of a commit. Paths are clean: workspace/paths.h. */
 struct file_change {
-    enum change_op op;
     const char *path, *to;
     struct content content;
-    char file[ID_SIZE];
     uint64_t version;
+    enum change_op op;
+    char file[ID_SIZE];
     bool is_overwriting;
 
-    enum expectation expect;
     char expected_file[ID_SIZE];
-    uint64_t expected_version;
-    uint64_t since;
+    bool is_lenient; /* no room: OUTCOME_QUOTA for this one, and the others go on */
+    uint64_t expected_version, since;
     /* What to do when EXPECT_SINCE does not hold: put it beside, under a name of this pattern: "NAME
      * (MARK).EXT", with a number if that is taken by something else. NULL: fail. If the session put
      * the path aside before (meta_session_paths), the same name is used again. */
     const char *mark;
-    bool is_lenient; /* no room: OUTCOME_QUOTA for this one, and the others go on */
+    enum expectation expect;
 
     /* Filled by meta_commit. */
     enum outcome outcome;
@@ -133,11 +132,15 @@ int meta_file_list(struct meta *m, const char *workspace, const struct file_quer
                    struct file_rows *ret, char **ret_next, struct err *e);
 
 /* Everything that changed after revision `since`, live or trashed (directories too), by revision, at most
- * `limit`; go on with the rev of the last, whose files are never split between two pages. Used
+ * `limit`; go on after the rev of the last, whose files are never split between two pages. Used
  * to bring copies up to date. since 0: all that is live. The place that a file has left since then, and
  * where nothing else is now, comes as a row of its own before it: FILE_TRASHED, CHANGE_MOVED. */
 int meta_file_changes(struct meta *m, const char *workspace, uint64_t since, uint32_t limit,
                       struct file_rows *ret, struct err *e);
+/* The pages after the first: what changed after `after`, for a copy that is at `since`, which says what
+ * places were left. */
+int meta_file_changes_after(struct meta *m, const char *workspace, uint64_t since, uint64_t after,
+                            uint32_t limit, struct file_rows *ret, struct err *e);
 
 /* Files of a run: what it made, by path. */
 int meta_version_of_run(struct meta *m, const char *run, struct version_rows *ret, struct err *e);
@@ -206,6 +209,10 @@ int meta_session_paths(struct meta *m, const char *session, struct session_paths
 int meta_session_base(struct meta *m, const char *session, uint64_t *ret_rev, struct err *e);
 int meta_session_set_base(struct meta *m, const char *session, uint64_t rev,
                           const char *const *paths, size_t count, bool is_all, struct err *e);
+/* Of `path` the copy has only what it was at revision `rev`, wherever its base is: what others made of it
+ * since could not be brought. */
+int meta_session_hold(struct meta *m, const char *session, const char *path, uint64_t rev,
+                      struct err *e);
 /* A second session begins with the same base and list. */
 int meta_session_copy_base(struct meta *m, const char *from, const char *to, struct err *e);
 

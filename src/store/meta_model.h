@@ -189,7 +189,7 @@ static inline size_t model_tree(struct model *m, const char *path, struct model_
         assert_true(count < MODEL_TREE);
         ret[count++] = f;
     }
-    qsort(ret, count, sizeof *ret, by_file_path);
+    qsort(ret, count, sizeof(void *), by_file_path);
     return count;
 }
 

@@ -200,7 +200,7 @@ static void compare_lists(struct meta *m, struct model *w)
     for (size_t i = 0; i < w->count; i++)
         if (is_live(&w->files[i]))
             all[count++] = &w->files[i];
-    qsort(all, count, sizeof *all, by_file_path);
+    qsort(all, count, sizeof(void *), by_file_path);
     char wanted[MODEL_TREE * 64] = "";
     for (size_t i = 0; i < count; i++) {
         size_t len = strlen(wanted);

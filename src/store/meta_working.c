@@ -7,7 +7,7 @@
 #include "store/files_int.h"
 
 static const struct {
-    const char *paths, *base, *set_base, *forget, *forget_all, *copy_base, *copy_paths;
+    const char *paths, *base, *set_base, *forget, *forget_all, *copy_base, *copy_paths, *hold;
 } sql = {
     .paths = "SELECT path, rev, aside FROM session_paths WHERE session = ?1 ORDER BY path",
     .base = "SELECT base FROM sessions WHERE id = ?1",
@@ -18,6 +18,8 @@ static const struct {
                  " WHERE id = ?2 AND EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
     .copy_paths = "INSERT INTO session_paths (session, path, rev, aside)"
                   " SELECT ?2, path, rev, aside FROM session_paths WHERE session = ?1",
+    .hold = "INSERT INTO session_paths (session, path, rev) VALUES (?1, ?2, ?3)"
+            " ON CONFLICT (session, path) DO UPDATE SET rev = ?3, aside = NULL",
 };
 
 void session_paths_done(struct session_paths *l)
@@ -126,6 +128,21 @@ int meta_session_set_base(struct meta *m, const char *session, uint64_t rev,
     struct base_job j = {
         .session = session, .rev = rev, .paths = paths, .count = count, .is_all = is_all};
     return db_write(m->db, set_base, &j, e);
+}
+
+static int hold(struct db_conn *c, void *arg, struct err *e)
+{
+    const struct base_job *j = arg;
+    return sql_run(c, sql.hold,
+                   SQL_WITH(SQL_TEXT(j->session), SQL_TEXT(*j->paths), SQL_INT((int64_t)j->rev)),
+                   e);
+}
+
+int meta_session_hold(struct meta *m, const char *session, const char *path, uint64_t rev,
+                      struct err *e)
+{
+    struct base_job j = {.session = session, .rev = rev, .paths = &path, .count = 1};
+    return db_write(m->db, hold, &j, e);
 }
 
 static int copy_base(struct db_conn *c, void *arg, struct err *e)

@@ -55,12 +55,11 @@ enum chunk_kind { CHUNK_DATA = 1, CHUNK_RECIPE = 2 }; /* as stored: never renumb
  * recipe: the chunk's hash is its own. A recipe is found by the hash of the content. */
 struct chunk_row {
     uint8_t sha256[HASH_LEN];
+    uint64_t pack, offset; /* of the record, header included */
     enum chunk_kind kind;
-    uint64_t pack, offset;        /* of the record, header included */
     uint32_t stored_len, raw_len; /* of the payload: as it lies there, and unpacked */
     uint32_t flags;               /* of the record */
-    int64_t
-        dead_us; /* since when gc knows nobody who needs it; 0: somebody does. Only coming out */
+    int64_t dead_us; /* since when gc knows nobody who needs it; 0: somebody does. Only read */
 };
 
 struct chunk_key {

@@ -39,7 +39,7 @@ static void never(void *arg, const char *key, bool holds_now)
     (void)arg;
     (void)key;
     (void)holds_now;
-    assert(!"a configuration differs from itself");
+    assert(false && "a configuration differs from itself");
 }
 
 static void reads_back(struct config *c)

@@ -468,7 +468,7 @@ static int what_a_session_does_not_let_in_is_left_out(struct place *p, struct er
         hand_expect(&h, "remove dir/x", "ok", e) || hand_expect(&h, "remove dir/y", "ok", e) ||
         hand_expect(&h, "remove dir", "ok", e) || hand_expect(&h, "link /tmp dir", "ok", e) ||
         hand_expect(&h, "mkdir new", "ok", e) || hand_expect(&h, "mkdir new/file", "ok", e) ||
-        bring(&h, l.changes, &event, e))
+        hand_expect(&h, "put new/file/own x", "ok", e) || bring(&h, l.changes, &event, e))
         return -1;
     if (event.status || event.brought_put != 0 || event.brought_removed != 1 ||
         event.brought_failed != 2 || event.brought_errno == 0 || event.step[0] == '\0')

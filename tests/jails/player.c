@@ -285,7 +285,9 @@ static void exchange(struct player *p, const char *arg)
     pid_t pid = fork();
     if (pid < 0)
         fail(p);
-    while (pid == 0) {
+    if (pid != 0)
+        return;
+    for (;;) {
         (void)syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, two, 2 /* RENAME_EXCHANGE */);
         int fd = open(inside, O_WRONLY | O_TRUNC | O_CLOEXEC);
         if (fd >= 0) {

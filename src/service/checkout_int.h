@@ -1,0 +1,31 @@
+/* checkout_int.h -- the inside of checkouts: checkout.c (which layers there are), checkout_fill.c (what is
+ * in one). */
+#ifndef SERVICE_CHECKOUT_INT_H
+#define SERVICE_CHECKOUT_INT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct files;
+struct workspace_row;
+
+struct layer {
+    struct layer *below; /* of its chain; NULL: the last */
+    uint64_t from, to;
+    size_t refs; /* those who have it mounted, and the layer above; under shelf->lock */
+    int fd;
+};
+
+/* A layer being made: what changed in `ws` since `from`, into `fd`. */
+struct making {
+    struct files *files;
+    const struct workspace_row *ws;
+    uint64_t from;
+    int fd;
+    const struct layer *old; /* a chain whose files can be linked; NULL: none */
+};
+/* Fails as materialise does; what is in `fd` then is to be removed. */
+int checkout_fill(const struct making *m, struct err *e);
+
+#endif

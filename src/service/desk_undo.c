@@ -1,0 +1,116 @@
+/* desk_undo.c -- what runs changed, as it was before; going back to it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "service/desk_int.h"
+#include "service/service_int.h"
+#include "store/meta_files.h"
+
+void undone_done(struct undone *u)
+{
+    for (size_t i = 0; i < u->count; i++)
+        free(u->paths[i].path);
+    free(u->paths);
+}
+
+/* ---- remembering ---- */
+
+bool desk_base_of(const struct desk *d, const char *path, struct content *ret,
+                  int64_t *ret_changed_us)
+{
+    struct version_row v;
+    struct err ignored = {0};
+    const struct session_path *own = desk_own(d, path);
+    const char *at = own && own->aside ? own->aside : path;
+    if (meta_version_at(d->service->o.meta, d->workspace, at, own ? own->rev : d->base, &v,
+                        &ignored))
+        return false;
+    *ret = v.content;
+    *ret_changed_us = v.created_us;
+    version_row_done(&v);
+    return true;
+}
+
+int desk_remember(struct desk *d, const char *path, struct err *e)
+{
+    struct undone *u = &d->before;
+    if (d->undo_max == 0)
+        return 0;
+    if (u->count % 64 == 0) {
+        struct undone_path *grown = realloc(u->paths, (u->count + 64) * sizeof *grown);
+        if (!grown)
+            return err_set(e, ERR_NO_MEMORY, "keep the files");
+        u->paths = grown;
+    }
+    struct undone_path *p = &u->paths[u->count];
+    *p = (struct undone_path){.path = strdup(path)};
+    if (!p->path)
+        return err_set(e, ERR_NO_MEMORY, "keep the files");
+    p->was_there = desk_base_of(d, path, &p->content, &p->changed_us);
+    u->count++;
+    return 0;
+}
+
+int desk_push_undo(struct desk *d, uint64_t run, struct err *e)
+{
+    if (d->undo_max == 0 || run == 0)
+        return 0;
+    if (!d->undo && !(d->undo = calloc(d->undo_max + 1, sizeof *d->undo)))
+        return err_set(e, ERR_NO_MEMORY, "keep the files");
+    d->before.run = run;
+    d->undo[d->undo_count++] = d->before;
+    d->before = (struct undone){0};
+    if (d->undo_count > d->undo_max) {
+        undone_done(&d->undo[0]);
+        memmove(d->undo, d->undo + 1, --d->undo_count * sizeof *d->undo);
+    }
+    return 0;
+}
+
+/* ---- going back ---- */
+
+static int put_back(struct bringing *b, const struct undone *u, struct err *e)
+{
+    for (size_t i = u->count; i-- > 0;) {
+        const struct undone_path *p = &u->paths[i];
+        if (p->was_there ? bringing_put(b, p->path, &p->content, p->changed_us, e)
+                         : bringing_remove(b, p->path, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int undo(struct desk *d, struct bringing *b, uint64_t run, struct err *e)
+{
+    if (bringing_begin(b, e) || put_back(b, &d->before, e))
+        return -1;
+    for (size_t i = d->undo_count; i-- > 0 && d->undo[i].run >= run;)
+        if (put_back(b, &d->undo[i], e))
+            return -1;
+    return b->count > 0 && bringing_graft(b, e) ? -1 : 0;
+}
+
+int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e)
+{
+    const struct author author = desk_author(d);
+    struct workspace_row ws;
+    if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
+        return -1;
+    pthread_mutex_lock(&d->lock);
+    struct bringing b = {.d = d, .session = session, .ws = &ws, .tree_fd = -1, .is_undoing = true};
+    int failed = desk_commit(d, &author, COMMIT_RUN, 0, NULL, e) || undo(d, &b, run, e);
+    bringing_done(&b);
+    if (!failed) {
+        while (d->undo_count > 0 && d->undo[d->undo_count - 1].run >= run)
+            undone_done(&d->undo[--d->undo_count]);
+        undone_done(&d->before);
+        d->before = (struct undone){0};
+        failed = desk_commit(d, &author, COMMIT_ROLLBACK, 0, NULL, e);
+        undone_done(&d->before);
+        d->before = (struct undone){0};
+    }
+    pthread_mutex_unlock(&d->lock);
+    workspace_row_done(&ws);
+    return failed ? err_wrap(e, "bring the files back") : 0;
+}
