@@ -239,7 +239,7 @@ static int bring_to_head(struct checkouts *c, struct shelf *shelf, const struct 
     if (old && old->to >= ws->rev)
         return 0;
     bool is_whole = !old || chain_length(old) >= CHECKOUT_LAYERS_MAX;
-    if (make_layer(c, ws, ws_fd, is_whole ? 0 : old->to, is_whole ? old : NULL, e) ||
+    if (make_layer(c, ws, ws_fd, is_whole ? 0 : old->to, old, e) ||
         push(shelf, ws_fd, is_whole ? 0 : old->to, ws->rev, e))
         return -1;
     if (is_whole)

@@ -32,10 +32,23 @@ static bool link_old(const struct making *m, const struct file_row *f)
     return false;
 }
 
+/* Whether the layers below show something there. A whiteout over nothing would be seen in listings. */
+static bool is_below(const struct making *m, const char *path)
+{
+    for (const struct layer *l = m->old; l; l = l->below) {
+        struct stat st;
+        if (fstatat(l->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            return !S_ISCHR(st.st_mode);
+        if (errno == ENOTDIR)
+            return false;
+    }
+    return false;
+}
+
 static int make_one(const struct making *m, const struct file_row *f, struct err *e)
 {
     if (f->state == FILE_TRASHED)
-        return m->from ? materialise_gone(m->fd, f->path, e) : 0;
+        return m->from && is_below(m, f->path) ? materialise_gone(m->fd, f->path, e) : 0;
     if (f->kind == FILE_DIR) {
         scoped(fd_closep) int at = -1;
         const char *name;
@@ -44,7 +57,7 @@ static int make_one(const struct making *m, const struct file_row *f, struct err
         return mkdirat(at, name, 0755) && errno != EEXIST ? err_sys(e, errno, "make a directory")
                                                           : 0;
     }
-    if (m->old && link_old(m, f))
+    if (m->from == 0 && link_old(m, f))
         return 0;
     return materialise(m->files, m->ws, &f->content, m->fd, f->path, f->changed_us, e);
 }

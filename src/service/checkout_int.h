@@ -23,7 +23,8 @@ struct making {
     const struct workspace_row *ws;
     uint64_t from;
     int fd;
-    const struct layer *old; /* a chain whose files can be linked; NULL: none */
+    const struct layer
+        *old; /* the chain below, or, when `from` is 0, one whose files can be linked */
 };
 /* Fails as materialise does; what is in `fd` then is to be removed. */
 int checkout_fill(const struct making *m, struct err *e);

@@ -140,7 +140,7 @@ struct author desk_author(const struct desk *d)
     return author;
 }
 
-static int open_working(struct desk *d, struct err *e)
+static int open_working(struct desk *d, bool is_at_rest, struct err *e)
 {
     const struct working_options options = {.dir_fd = d->dir_fd,
                                             .lower_fds = d->checkout.fds,
@@ -152,6 +152,8 @@ static int open_working(struct desk *d, struct err *e)
         return fault(e);
     working_close(d->working);
     d->working = opened;
+    if (is_at_rest && working_tidy(d->working, e))
+        return fault(e);
     d->is_known = d->is_known && !d->has_unsaved;
     return d->is_known && working_all_known(d->working, e) ? -1 : 0;
 }
@@ -159,19 +161,20 @@ static int open_working(struct desk *d, struct err *e)
 int desk_look_anew(struct desk *d, struct err *e)
 {
     d->is_known = false;
-    return open_working(d, e);
+    return open_working(d, /* is_at_rest= */ false, e);
 }
 
 int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
     if (!d->is_overlay)
-        return d->working ? 0 : open_working(d, e);
+        return d->working ? 0 : open_working(d, /* is_at_rest= */ false, e);
     if (d->working && d->checkout.count > 0 && d->checkout.rev == ws->rev)
         return 0;
     checkout_release(d->service->checkouts, &d->checkout);
     if (checkout_take(d->service->checkouts, ws, &d->checkout, e))
         return -1;
-    return open_working(d, e); /* nobody can have written meanwhile: what was known still is */
+    return open_working(d, /* is_at_rest= */ true,
+                        e); /* nobody can have written meanwhile: what was known still is */
 }
 
 /* ---- ready ---- */
@@ -356,7 +359,8 @@ int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struc
     if (!failed && d->is_overlay)
         checkout_share(&d->checkout, &to->checkout);
     if (!failed)
-        failed = open_working(to, e) || working_copy(d->working, to->working, bytes_max, e) ||
+        failed = open_working(to, /* is_at_rest= */ false, e) ||
+                 working_copy(d->working, to->working, bytes_max, e) ||
                  working_all_known(to->working, e) || mark_awake(to, e);
     to->is_known = true;
     pthread_mutex_unlock(&d->lock);

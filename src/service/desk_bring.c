@@ -1,12 +1,10 @@
 /* desk_bring.c -- what others changed comes into a working copy. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -22,7 +20,6 @@
 #include "session/working.h"
 
 enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, PAGE = 1000 };
-enum { WORKING_DEPTH = 64 }; /* of directories that are removed as empty */
 static const char tree_name[] = "bring";
 
 /* ---- a tree of changes ---- */
@@ -116,66 +113,6 @@ int bringing_remove(struct bringing *b, const char *path, struct err *e)
     if (make_room(b, path, e))
         return -1;
     return materialise_gone(b->tree_fd, path, e) || list_path(b, path, e) ? -1 : 0;
-}
-
-/* ---- an overlay that nobody has mounted ----
- *
- * It lies on the workspace's head from now on: what is in its upper layer must not hide that. */
-
-/* Removes a directory of the upper layer in which the session has nothing: directories and whiteouts. */
-static bool remove_hollow(int at, const char *name, unsigned depth, bool is_dry)
-{
-    struct dir d;
-    struct stat st;
-    bool is_so = depth > 0;
-    int fd = is_so ? below_open_dir(at, name) : -1;
-    if (fd < 0)
-        return false;
-    dir_init(&d, fd);
-    for (const struct dirent64 *entry; is_so && (entry = dir_next(&d));) {
-        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
-            is_so = false;
-        else if (S_ISDIR(st.st_mode))
-            is_so = remove_hollow(fd, entry->d_name, depth - 1, is_dry);
-        else
-            is_so = S_ISCHR(st.st_mode) && (is_dry || unlinkat(fd, entry->d_name, 0) == 0);
-    }
-    is_so = is_so && !d.error;
-    dir_done(&d);
-    return is_so && (is_dry || unlinkat(at, name, AT_REMOVEDIR) == 0);
-}
-
-/* What lies at the path itself; `at` is the directory above. False: the session's, and it stays. */
-static bool uncover_name(int at, const char *name, bool is_gone)
-{
-    struct stat st;
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
-        return errno == ENOENT;
-    if (!S_ISDIR(st.st_mode))
-        return unlinkat(at, name, 0) == 0;
-    return is_gone || (remove_hollow(at, name, WORKING_DEPTH, /* is_dry= */ true) &&
-                       remove_hollow(at, name, WORKING_DEPTH, /* is_dry= */ false));
-}
-
-/* False: something of the session's own is in the way. */
-static bool uncover(int data_fd, const char *path, bool is_gone)
-{
-    scoped(fd_closep) int at = below_open_dir(data_fd, ".");
-    for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
-        struct stat st;
-        char name[NAME_MAX + 1];
-        (void)snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
-        if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
-            return errno == ENOENT;
-        if (!S_ISDIR(st.st_mode))
-            return S_ISCHR(st.st_mode) ? unlinkat(at, name, 0) == 0 : is_gone;
-        int next = below_open_dir(at, name);
-        if (next >= 0)
-            (void)fremovexattr(next, "user.overlay.opaque"); /* mostly there is none */
-        (void)close(at);
-        at = next;
-    }
-    return at >= 0 && uncover_name(at, path, is_gone);
 }
 
 int bringing_graft(struct bringing *b, struct err *e)
@@ -273,9 +210,7 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
                      e))
         return -1;
     if (r->is_offline)
-        return uncover(working_data(d->working)->dir_fd, f->path, is_gone)
-                   ? list_path(b, f->path, e)
-                   : hold(d, f->path, e);
+        return desk_uncover(d, f->path, is_gone) ? list_path(b, f->path, e) : hold(d, f->path, e);
     if (is_gone)
         return bringing_remove(b, f->path, e);
     int failed = bringing_put(b, f->path, &f->content, f->changed_us, e);
@@ -285,32 +220,8 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
     return 0;
 }
 
-static size_t past_revision(const struct file_rows *rows, size_t at)
-{
-    uint64_t rev = rows->items[at].rev;
-    while (at < rows->count && rows->items[at].rev == rev)
-        at++;
-    return at;
-}
-
-/* What is gone goes first: something else may have taken its place in the same commit. */
-static int bring_revision(struct round *r, const struct file_rows *rows, size_t first,
-                          struct err *e)
-{
-    size_t past = past_revision(rows, first);
-    for (enum file_state state = FILE_TRASHED;; state = FILE_LIVE) {
-        for (size_t i = first; i < past; i++) {
-            const struct file_row *f = &rows->items[i];
-            if (f->state == state && is_wanted(r, f) && bring_one(r, f, e))
-                return -1;
-        }
-        if (state == FILE_LIVE)
-            return 0;
-    }
-}
-
-/* A copy that began when there was nothing yet is told of all that is there, but not of what is gone:
- * that can only have been the session's. */
+/* Files that the session made since its copy was last brought to head are in no list of what others moved
+ * or deleted since then. */
 static int bring_gone(struct round *r, struct err *e)
 {
     const struct desk *d = r->b->d;
@@ -318,7 +229,7 @@ static int bring_gone(struct round *r, struct err *e)
         const struct session_path *own = &d->own.items[i];
         struct file_row f;
         struct err why = {0};
-        if (own->aside)
+        if (own->aside || own->rev <= d->base)
             continue;
         if (meta_file_get(d->service->o.meta, d->workspace, own->path, &f, &why) == 0) {
             file_row_done(&f);
@@ -335,16 +246,18 @@ static int bring_all(struct round *r, uint64_t since, struct err *e)
 {
     struct meta *meta = r->b->d->service->o.meta;
     uint64_t after = since;
-    if (since == 0 && bring_gone(r, e))
+    if (bring_gone(r, e))
         return -1;
     for (bool has_more = true; has_more;) {
         struct file_rows rows;
         int failed = 0;
         if (meta_file_changes_after(meta, r->b->d->workspace, since, after, PAGE, &rows, e))
             return -1;
-        for (size_t i = 0; i < rows.count && !failed; i = past_revision(&rows, i))
-            failed = bring_revision(r, &rows, i, e);
-        after = rows.count > 0 ? rows.items[rows.count - 1].rev : after;
+        for (size_t i = 0; i < rows.count && !failed; i++) {
+            after = rows.items[i].rev;
+            if (is_wanted(r, &rows.items[i]))
+                failed = bring_one(r, &rows.items[i], e);
+        }
         has_more = rows.has_more;
         file_rows_done(&rows);
         if (failed)

@@ -1,5 +1,5 @@
 /* desk_int.h -- the inside of a desk: desk.c (its life), desk_keep.c (to the workspace), desk_bring.c
- * (from the workspace), desk_undo.c (back), desk_own.c (whose path is whose), desk_tell.c (what happened). */
+ * (from the workspace), desk_uncover.c, desk_undo.c (back), desk_own.c (whose path is whose), desk_tell.c (what happened). */
 #ifndef SERVICE_DESK_INT_H
 #define SERVICE_DESK_INT_H
 
@@ -90,6 +90,9 @@ int bringing_graft(struct bringing *b, struct err *e);
 /* The changes are made, and the next look does not find them. */
 int bringing_apply(struct bringing *b, struct err *e);
 void bringing_done(struct bringing *b);
+/* desk_uncover.c: whatever the layers have at `path` shows. False: something of the session's own is in the
+ * way. */
+bool desk_uncover(const struct desk *d, const char *path, bool is_gone);
 /* Whether the server died while it brought just that. */
 bool desk_was_bringing(const struct desk *d, const char *path, uint64_t size,
                        const uint8_t sha256[HASH_LEN]);

@@ -91,6 +91,10 @@ void working_forget(struct working *w, const char *path);
 /* working_known for everything there is; nobody runs. */
 int working_all_known(struct working *w, struct err *e);
 
+/* Takes away whiteouts with nothing below them, which would be seen in listings: the layers have changed.
+ * Nobody runs. */
+int working_tidy(struct working *w, struct err *e);
+
 /* Bytes and files in `data`, as the last look saw them. */
 void working_size(const struct working *w, uint64_t *ret_bytes, uint64_t *ret_files);
 

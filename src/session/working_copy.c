@@ -127,3 +127,43 @@ int working_copy(struct working *from, struct working *to, uint64_t size_max, st
             return err_wrap(e, "copy the session's files");
     return 0;
 }
+
+/* ---- tidying ---- */
+
+static int tidy_entry(const struct working *w, struct walk *walk, const struct walk_entry *entry,
+                      const char *path, struct err *e)
+{
+    struct lower_place place;
+    if (S_ISDIR(entry->st.stx_mode)) {
+        (void)walk_enter(walk); /* what is closed to us is not looked at, either */
+        return 0;
+    }
+    bool is_whiteout = S_ISCHR(entry->st.stx_mode) && entry->st.stx_rdev_major == 0 &&
+                       entry->st.stx_rdev_minor == 0;
+    if (!is_whiteout)
+        return 0;
+    if (lowers_find(&w->data, path, &place, e))
+        return -1;
+    if (place.kind == LOWER_NOTHING)
+        (void)unlinkat(walk_dir(walk), entry->name, 0); /* it is only seen, at worst */
+    return 0;
+}
+
+int working_tidy(struct working *w, struct err *e)
+{
+    struct walk *walk;
+    struct walk_entry entry;
+    int failed = 0;
+    if (w->data.lower_count == 0)
+        return 0;
+    scoped(freep) struct walk_path *path = calloc(1, sizeof *path);
+    if (!path)
+        return err_set(e, ERR_NO_MEMORY, "tidy a layer");
+    if (walk_new(w->data.dir_fd, &walk, e))
+        return -1;
+    while (!failed && walk_next(walk, &entry))
+        if (!entry.error && walk_path_set(path, &entry))
+            failed = tidy_entry(w, walk, &entry, path->text, e);
+    walk_free(walk);
+    return failed;
+}

@@ -15,7 +15,7 @@ static const struct {
     .live = COLUMNS "INDEXED BY files_live WHERE workspace = ?1 AND path = ?2 AND state = 0",
     .trashed = COLUMNS "INDEXED BY files_trashed WHERE workspace = ?1 AND path = ?2 AND kind = ?3"
                        " AND state = 1 ORDER BY rev DESC, number DESC LIMIT 1",
-    .by_id = COLUMNS "WHERE id = ?2 AND workspace = ?1",
+    .by_id = COLUMNS "WHERE id = ?2 AND workspace = ?1 AND state < 2",
     .by_number = COLUMNS "WHERE number = ?2 AND workspace = ?1",
     .below = "SELECT 1 FROM files INDEXED BY files_live WHERE " BELOW " LIMIT 1",
     .tree = "SELECT number FROM files INDEXED BY files_live WHERE " BELOW " LIMIT ?3",

@@ -25,7 +25,8 @@ static int read_file(const struct sql_rows *rows, void *ret, struct err *e)
     struct file_row *r = ret;
     *r = (struct file_row){
         .kind = (enum file_kind)sql_int(rows, 3),
-        .state = (enum file_state)sql_int(rows, 4),
+        /* One that was purged is as gone as one in the trash. */
+        .state = sql_int(rows, 4) == FILE_LIVE ? FILE_LIVE : FILE_TRASHED,
         .version = (uint64_t)sql_int(rows, 5),
         .rev = (uint64_t)sql_int(rows, 6),
         .change = (enum change)sql_int(rows, 9),

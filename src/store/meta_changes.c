@@ -80,6 +80,15 @@ static int fill(struct sql_rows *rows, struct file_list *l, uint32_t limit, bool
     return got;
 }
 
+/* What is gone goes first: something else may have taken its place in the same commit. */
+static int by_change(const void *left, const void *right)
+{
+    const struct file_row *a = left, *b = right;
+    if (a->rev != b->rev)
+        return a->rev < b->rev ? -1 : 1;
+    return (a->state == FILE_LIVE) - (b->state == FILE_LIVE);
+}
+
 static struct sql_value sql_rev(uint64_t rev)
 {
     return SQL_INT(rev < INT64_MAX ? (int64_t)rev : INT64_MAX);
@@ -98,6 +107,8 @@ int meta_file_changes_after(struct meta *m, const char *workspace, uint64_t sinc
                   SQL_WITH(SQL_TEXT(workspace), sql_rev(since), sql_rev(after)), &rows, e) ||
         fill(&rows, &l, limit, &has_more, e))
         return -1;
+    if (l.count > 1)
+        qsort(l.items, l.count, sizeof *l.items, by_change);
     *ret = (struct file_rows){.items = l.items, .count = l.count, .has_more = has_more};
     l = (struct file_list){0};
     return 0;

@@ -20,7 +20,7 @@ static const struct {
     {"the newest version is another than the file says",
      "SELECT f.id FROM files AS f LEFT JOIN versions AS v ON v.file = f.number"
      " AND v.version = f.version WHERE " THERE(
-         "f") " AND (v.file IS NULL OR v.rev <> f.rev OR v.path <> f.path"
+         "f") " AND f.state < 2 AND (v.file IS NULL OR v.rev <> f.rev OR v.path <> f.path"
               " OR v.change <> f.change OR v.workspace <> f.workspace OR (f.state = 1) <> (v.change = 3)"
               " OR (f.state = 0 AND (v.sha256 IS NOT f.sha256 OR v.size <> f.size)))"},
     {"a version is newer than its file, or has none",

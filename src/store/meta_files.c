@@ -22,7 +22,8 @@ static const struct {
     " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.state = 0 "
     .at = "SELECT " FILE_COLUMNS OF_WORKSPACE "AND f.path = ?2",
     .by_id = "SELECT " FILE_COLUMNS " FROM files AS f CROSS JOIN workspaces AS w"
-             " ON w.number = f.workspace AND w.deleted = 0" FILE_AUTHOR " WHERE f.id = ?1",
+             " ON w.number = f.workspace AND w.deleted = 0" FILE_AUTHOR
+             " WHERE f.id = ?1 AND f.state < 2",
     .from = "SELECT " FILE_COLUMNS OF_WORKSPACE "AND f.path >= ?2 AND f.path < ?3 ORDER BY f.path",
     .trash = "SELECT " FILE_COLUMNS
              " FROM workspaces AS w CROSS JOIN files AS f INDEXED BY files_trash" FILE_AUTHOR

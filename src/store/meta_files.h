@@ -133,7 +133,7 @@ int meta_file_list(struct meta *m, const char *workspace, const struct file_quer
 
 /* Everything that changed after revision `since`, live or trashed (directories too), by revision, at most
  * `limit`; go on after the rev of the last, whose files are never split between two pages. Used
- * to bring copies up to date. since 0: all that is live. The place that a file has left since then, and
+ * to bring copies up to date. Of one revision what is trashed comes first. since 0: all that is live. The place that a file has left since then, and
  * where nothing else is now, comes as a row of its own before it: FILE_TRASHED, CHANGE_MOVED. */
 int meta_file_changes(struct meta *m, const char *workspace, uint64_t since, uint32_t limit,
                       struct file_rows *ret, struct err *e);

@@ -12,7 +12,7 @@ static const struct {
 } sql = {
     .find = "SELECT f.number, f.workspace, f.state, f.version FROM files AS f"
             " CROSS JOIN workspaces AS w ON w.number = f.workspace AND w.deleted = 0"
-            " WHERE f.id = ?1",
+            " WHERE f.id = ?1 AND f.state < 2",
     .version = "SELECT cost, pinned, sha256 IS NOT NULL FROM versions"
                " WHERE file = ?1 AND version = ?2",
     /* What a version costs goes to the next that has its content for nothing. */
@@ -28,7 +28,9 @@ static const struct {
     .pinned = "SELECT count(*) FROM versions WHERE file = ?1 AND pinned = 1",
     .file_cost = "SELECT coalesce(sum(cost), 0) FROM versions WHERE file = ?1",
     .drop_versions = "DELETE FROM versions WHERE file = ?1",
-    .drop_file = "DELETE FROM files WHERE number = ?1",
+    /* Its name and revision stay: copies that are older have to hear that it is gone. */
+    .drop_file = "UPDATE files SET state = 2, kept = 0, sha256 = NULL, size = 0"
+                 " WHERE number = ?1",
     .less = "UPDATE workspaces SET kept_bytes = kept_bytes - ?2 WHERE number = ?1",
     .old_trash = "SELECT f.id FROM workspaces AS w CROSS JOIN files AS f INDEXED BY files_trash"
                  " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.state = 1"

@@ -39,7 +39,7 @@ static const struct {
     .pin = "UPDATE versions SET pinned = ?3 WHERE version = ?2"
            " AND file = (SELECT number FROM files WHERE id = ?1)",
     .number = "SELECT f.number FROM files AS f CROSS JOIN workspaces AS w"
-              " ON w.number = f.workspace AND w.deleted = 0 WHERE f.id = ?1",
+              " ON w.number = f.workspace AND w.deleted = 0 WHERE f.id = ?1 AND f.state < 2",
 };
 
 static int64_t as_int(uint64_t v)

@@ -191,7 +191,7 @@ static const char files[] =
     "  workspace INTEGER NOT NULL,"
     "  path TEXT NOT NULL," /* bytes as they are; compared as such */
     "  kind INTEGER NOT NULL,"
-    "  state INTEGER NOT NULL," /* 0: live, 1: in the trash */
+    "  state INTEGER NOT NULL," /* 0: live, 1: in the trash, 2: purged, and only its name is left */
     "  version INTEGER NOT NULL,"
     "  rev INTEGER NOT NULL,"
     "  sha256 BLOB," /* of its newest content, also in the trash; NULL: a directory */

@@ -231,6 +231,18 @@ class TheServerEnds(unittest.TestCase):
         self.assertEqual(client.get("/api/v1/workspaces/default/files/g").body, b"y")
 
 
+class LongRuns(WorkingTest):
+    def test_what_a_long_run_has_written_is_kept_while_it_goes_on(self):
+        s = self.session()
+        run = self.client.run(s, "open('early', 'w').write('x')\nimport time; time.sleep(45)\nopen('late', 'w').write('y'); None",
+                              202, background=True, timeout_s=100)
+        eventually(lambda: self.get("early").status == 200, 40)
+        self.assertEqual(self.client.ok("GET", "/api/v1/runs/" + run["id"])["status"], "running")
+        self.assertEqual(self.stat("early")["author"]["run_id"], run["id"])
+        run = self.client.ok("GET", f"/api/v1/runs/{run['id']}?wait_s=60")
+        self.assertEqual((run["end"], self.changes(run)), ("ok", {"early": "created", "late": "created"}))
+
+
 class TwoSides(WorkingTest):
     def test_an_upload_is_there_in_the_next_run_of_a_live_session(self):
         s = self.session()
@@ -244,6 +256,16 @@ class TwoSides(WorkingTest):
         self.assertEqual(self.run_in(s, "open('in.csv').read()")["result"]["text/plain"], "'c\\n'")
         self.client.ok("DELETE", self.at("in.csv"), status=204)
         self.assertEqual(self.run_in(s, "import os; os.path.exists('in.csv')")["result"]["text/plain"], "False")
+
+    def test_what_was_purged_is_gone_everywhere(self):
+        self.make("secret", b"s")
+        s = self.session()
+        self.run_in(s, "open('secret').read()")
+        self.client.ok("DELETE", self.at("secret"), status=204)
+        self.do("purge", trash=True)
+        self.assertEqual(self.run_in(s, "import os; os.path.exists('secret')")["result"]["text/plain"], "False")
+        self.assertEqual((self.trash(), self.paths(recursive="true")), ([], []))
+        self.assertEqual(self.make("secret", b"new")["version"], 1)
 
     def test_moves_arrive(self):
         self.make("a", b"1")

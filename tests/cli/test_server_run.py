@@ -95,7 +95,7 @@ class Runs(Served):
         err = self.good("run", "-c", "f = open('made.txt', 'w'); n = f.write('x')").err
         self.assertIn("made.txt", err)
         self.assertIn("1 file changed in /mnt/data and kept in the workspace:", err)
-        err = self.good("run", "-s", "work", "-c", "f = open('made.txt', 'w'); n = f.write('x')").err
+        err = self.good("run", "-s", "work", "-c", "f = open('other.txt', 'w'); n = f.write('x')").err
         self.assertIn("1 file changed in /mnt/data and kept in the workspace:", err)
 
     def test_what_a_server_cannot_do_is_refused_before_anything_runs(self):
