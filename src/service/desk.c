@@ -34,7 +34,9 @@ static int fault(struct err *e)
 static int open_dir(struct desk *d, struct err *e)
 {
     int live_fd = d->service->o.live_fd;
-    d->is_new = mkdirat(live_fd, d->session, 0700) == 0;
+    /* Without mounts a session comes by here on its way to `data`, which is closed to all others; with
+     * them nobody comes past DATA. */
+    d->is_new = mkdirat(live_fd, d->session, 0711) == 0;
     if (!d->is_new && errno != EEXIST)
         return err_sys(e, errno, "make the session's directory");
     d->dir_fd = openat(live_fd, d->session, OPEN_DIR);
