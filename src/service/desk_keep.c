@@ -92,7 +92,8 @@ static struct how how_of(const struct keeping *k, const char *path)
                         .is_lenient = true};
 }
 
-/* Whether the file is just what the copy began with: asked when nothing is known of the copy. */
+/* Whether the file is just what the copy began with: asked when nothing is known of the copy, and where
+ * others have committed. A look may tell a file again that did not change, where times are coarse. */
 static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t size, bool *ret,
                         struct err *e)
 {
@@ -101,7 +102,8 @@ static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t si
     uint64_t len;
     uint8_t sha256[HASH_LEN];
     *ret = false;
-    if (k->d->is_known)
+    /* Where nobody else has committed since, the same bytes make no version anyway. */
+    if (k->d->is_known && k->ws.rev <= k->d->base)
         return 0;
     if (hash_fd(fd, size, sha256, &len, e) || lseek(fd, 0, SEEK_SET) < 0) {
         *e = (struct err){0}; /* it changes: not the same, then */
@@ -144,11 +146,11 @@ static int on_changed(void *arg, const char *path, int fd, uint64_t size, bool i
     bool is_same;
     (void)is_executable;
     drop(k); /* it is given again because it changed meanwhile */
+    if (need_commit(k, e))
+        return -1;
     if (is_unchanged(k, path, fd, size, &is_same, e) || is_same)
         return is_same ? 0 : -1;
     const struct how how = how_of(k, path);
-    if (need_commit(k, e))
-        return -1;
     if (commit_put(k->commit, path, &how, size, e))
         return refuse(k, path, e);
     k->is_putting = true;
