@@ -113,10 +113,14 @@ void http_add_header(struct http_exchange *x, const char *name, const char *fmt,
     add_header(&x->extra, name, value);
 }
 
-bool answer_must_close(const struct http_exchange *x)
+bool answer_must_close(const struct http_exchange *x, int status)
 {
     if (x->has_read_all)
         return false;
+    /* Nobody waits for the rest of a body that was refused (exchange_drain). */
+    size_t here = x->in.end - x->in.at;
+    if (status >= 400 && (x->head.is_chunked ? here == 0 : x->body_left > here))
+        return true;
     /* Who was not told to go on may send the body or not: nobody can say what comes next. */
     return x->is_malformed || x->owes_continue ||
            (!x->head.is_chunked && x->body_left > UNREAD_MAX);
@@ -149,7 +153,7 @@ static int begin(struct http_exchange *x, int status, const char *type, int64_t 
     x->is_chunked = length < 0 && x->head.is_http11;
     bool ends_by_close = length < 0 && !x->head.is_http11 && !x->is_bodyless;
     bool is_draining = atomic_load_explicit(&x->server->is_draining, memory_order_relaxed);
-    x->closes = x->closes || ends_by_close || is_draining || answer_must_close(x);
+    x->closes = x->closes || ends_by_close || is_draining || answer_must_close(x, status);
     x->status = status;
 
     struct buf *b = &x->head_out;

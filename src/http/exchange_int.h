@@ -62,7 +62,8 @@ bool exchange_wait(struct http_exchange *x, short events, struct progress *p);
 void exchange_moved(struct progress *p, size_t len);
 
 /* ---- answer.c ---- */
-bool answer_must_close(const struct http_exchange *x); /* because of the body that was not read */
+bool answer_must_close(const struct http_exchange *x,
+                       int status); /* because of the body that was not read */
 int answer_send(struct http_exchange *x, struct iovec *pieces, int count, struct err *e);
 
 #endif
