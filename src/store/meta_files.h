@@ -131,10 +131,11 @@ struct file_query {
 int meta_file_list(struct meta *m, const char *workspace, const struct file_query *query,
                    struct file_rows *ret, char **ret_next, struct err *e);
 
-/* Everything that changed after revision `since`, live or trashed (directories too), by revision, at most
- * `limit`; go on after the rev of the last, whose files are never split between two pages. Used
- * to bring copies up to date. Of one revision what is trashed comes first. since 0: all that is live. The place that a file has left since then, and
- * where nothing else is now, comes as a row of its own before it: FILE_TRASHED, CHANGE_MOVED. */
+/* Everything that changed after revision `since`, live, trashed or purged (directories too), by revision,
+ * at most `limit`; go on after the rev of the last, whose files are never split between two pages. Used
+ * to bring copies up to date. Of one revision what is gone comes first. since 0: all that is live. The
+ * place that a file has left since then, and where nothing else is now, comes as a row of its own before
+ * it: FILE_TRASHED, CHANGE_MOVED. */
 int meta_file_changes(struct meta *m, const char *workspace, uint64_t since, uint32_t limit,
                       struct file_rows *ret, struct err *e);
 /* The pages after the first: what changed after `after`, for a copy that is at `since`, which says what

@@ -1,5 +1,4 @@
 """Files: history, trash, moving, workspaces, who may, how much."""
-import shutil
 import subprocess
 import unittest
 
@@ -47,7 +46,6 @@ class History(FilesTest):
         self.make("b.bin", b"\0" + noise(100, 2))
         self.fails(self.get("b.bin", "?diff=1"), 415, "unsupported_media_type")
 
-    @unittest.skipUnless(shutil.which("patch"), "needs patch")
     def test_a_diff_is_what_patch_reads(self):
         one = b"".join(b"line %d\n" % i for i in range(300))
         two = one.replace(b"line 7\n", b"").replace(b"line 200\n", b"line two hundred\nand more\n") + b"no newline"

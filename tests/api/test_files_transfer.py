@@ -345,7 +345,6 @@ class Blob(FilesTest):
         self.fails(Client(self.server, None).request("POST", "/blob", raw=body, headers=headers), 401, "unauthorized")
         self.assertEqual(self.paths(recursive=1), [])
 
-    @unittest.skipUnless(shutil.which("curl"), "needs curl")
     def test_curl(self):
         path = self.server.data + "/sales.csv"
         with open(path, "wb") as out:

@@ -163,7 +163,7 @@ static void read_changes(struct player *p)
     size_t right = 0, found = 0;
     for (size_t i = 0; i < p->ref.count; i++) {
         const struct ref_file *f = &p->ref.files[i];
-        if (f->count && ref_head(f)->rev > since && (f->is_live || since))
+        if (f->rev > since && (f->is_live || since))
             right++;
     }
     for (bool has_more = true; has_more;) {
@@ -179,7 +179,8 @@ static void read_changes(struct player *p)
                     player_fail(p, "changes: %s was left, and is there", rows.items[i].path);
                 continue;
             }
-            if (!f || !f->count || ref_head(f)->rev != rows.items[i].rev)
+            if (!f || f->rev != rows.items[i].rev ||
+                f->is_live != (rows.items[i].state == FILE_LIVE))
                 player_fail(p, "changes: %s of revision %llu", rows.items[i].path,
                             (unsigned long long)rows.items[i].rev);
             last = rows.items[i].rev;

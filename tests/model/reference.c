@@ -197,6 +197,7 @@ static struct ref_version *add_version(struct ref_file *f, enum change change, u
     assert(versions);
     f->versions = versions;
     struct ref_version *v = &versions[f->count++];
+    f->rev = rev;
     *v = (struct ref_version){.number = ++f->last, .rev = rev, .change = change};
     memcpy(v->path, f->path, sizeof v->path);
     return v;

@@ -41,6 +41,7 @@ struct ref_file {
     struct ref_version *versions;  /* owned; in order */
     size_t count;
     uint64_t last; /* number */
+    uint64_t rev;  /* of the last change; stays when the file is purged */
 };
 
 struct reference {
