@@ -16,16 +16,21 @@
 #include <sys/types.h>
 
 struct api;
+struct auditor;
 struct buf;
 struct err;
+struct events;
 struct files;
 struct http_exchange;
 struct log;
 struct metrics;
+struct passwords;
 struct people;
 struct rates;
+struct search;
 struct service;
 struct upkeep;
+struct webhooks;
 
 struct api_texts {
     const char *const *items;
@@ -36,14 +41,21 @@ struct api_options {
     struct service *service; /* all of these are borrowed */
     struct people *people;
     struct rates *rates;
+    struct passwords *passwords;
     struct files *files;
     struct upkeep *upkeep;
+    struct search *search;
+    struct events *events;
+    struct webhooks *webhooks;
+    struct auditor *auditor;
     struct log *log;
     struct metrics *metrics;
     struct api_texts hosts;   /* names besides those of loopback under which this server is known */
     struct api_texts origins; /* web pages of others that may use it; "*": all */
     uint64_t body_max;
     const uint8_t *sign_key; /* of signed addresses (workspace/sign.h) */
+    const char *public_url;  /* what links begin with; "": the Host they were asked for with */
+    const char *listen;      /* the first address, for who asks over the unix socket; "": none */
     int spool_fd;            /* a directory for what has to be put aside; -1: none */
     uid_t local_uid;         /* whose unix-socket peers need no key, besides root */
     /* Whether the server is ready for requests, or why not; for /readyz. */

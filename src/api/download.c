@@ -8,6 +8,7 @@
 #include "api/api_int.h"
 #include "api/disposition.h"
 #include "api/native_files.h"
+#include "api/share_door.h"
 #include "base/err.h"
 #include "base/filetype.h"
 #include "base/scope.h"
@@ -40,6 +41,11 @@ static void add_validators(struct call *c, const struct download *d, const struc
 {
     http_add_header(c->x, "ETag", "%s", etag);
     add_date(c, row->created_us);
+    if (d->is_shared) {
+        share_bytes_headers(c);
+        http_add_header(c->x, "Cache-Control", "private, no-store");
+        return;
+    }
     http_add_header(c->x, "X-File-Version", "%" PRIu64, row->version);
     http_add_header(c->x, "Cache-Control", "%s",
                     d->version ? "private, max-age=31536000, immutable" : "private, no-cache");
@@ -49,9 +55,9 @@ static void add_kind(struct call *c, const struct download *d, const char *type)
 {
     scoped(buf_done) struct buf text = BUF_INIT(8 << 10);
     disposition_write(&text, d->path, d->is_inline);
-    http_add_header(c->x, "Accept-Ranges", "bytes");
+    http_add_header(c->x, "Accept-Ranges", "%s", d->is_whole ? "none" : "bytes");
     http_add_header(c->x, "Content-Disposition", "%s", text.bytes ? text.bytes : "attachment");
-    if (d->is_inline && is_active(type))
+    if (d->is_inline && is_active(type) && !d->is_shared)
         http_add_header(c->x, "Content-Security-Policy",
                         "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:");
 }
@@ -63,11 +69,11 @@ static bool is_true_if(struct str if_range, const char *etag)
     return !if_range.ptr || (!str_is(if_range, "*") && http_etag_in(if_range, etag, true));
 }
 
-static int choose_range(struct call *c, uint64_t size, const char *etag, struct http_range *ret,
-                        struct err *e)
+static int choose_range(struct call *c, uint64_t size, const char *etag, bool is_whole,
+                        struct http_range *ret, struct err *e)
 {
     struct str value = http_header_get(c->request, "Range");
-    if (!is_true_if(http_header_get(c->request, "If-Range"), etag))
+    if (is_whole || !is_true_if(http_header_get(c->request, "If-Range"), etag))
         value = STR_NONE;
     switch (http_range_parse(value, size, ret)) {
     case HTTP_RANGE_WHOLE: c->status = 200; return 0;
@@ -118,13 +124,21 @@ static int send_bytes(struct call *c, struct content_reader *reader, struct http
     return http_end(c->x, e);
 }
 
-static int send_version(struct call *c, const struct workspace_row *ws, const struct download *d,
-                        const struct version_row *row, struct err *e)
+/* Whether it may go out after all. A part that is not the first belongs to what was counted already. */
+static int begin(struct call *c, const struct download *d, const struct http_range *range,
+                 struct err *e)
+{
+    bool is_counted = d->begin && range->first == 0 && !str_is(c->request->method, "HEAD");
+    return is_counted ? d->begin(c, e) : 0;
+}
+
+int send_version(struct call *c, const struct workspace_row *ws, const struct download *d,
+                 const struct version_row *row, struct err *e)
 {
     scoped(content_closep) struct content_reader *reader = NULL;
     char etag[ETAG_SIZE], full[128];
     struct http_range range;
-    const char *type = filetype_of(d->path);
+    const char *type = d->type ? d->type : filetype_of(d->path);
     if (row->change == CHANGE_DELETED)
         return err_set(e, ERR_NOT_FOUND, "'%.80s' was deleted at version %" PRIu64, d->path,
                        row->version);
@@ -135,8 +149,9 @@ static int send_version(struct call *c, const struct workspace_row *ws, const st
                        row->version);
     struct str none = http_header_get(c->request, "If-None-Match");
     bool is_had = none.ptr && http_etag_in(none, etag, /* is_strong= */ false);
-    if (!is_had && (choose_range(c, row->content.size, etag, &range, e) ||
-                    files_open_content(c->api->o.files, ws, &row->content, &reader, e)))
+    if (!is_had && (choose_range(c, row->content.size, etag, d->is_whole, &range, e) ||
+                    files_open_content(c->api->o.files, ws, &row->content, &reader, e) ||
+                    begin(c, d, &range, e)))
         return -1;
     add_validators(c, d, row, etag);
     if (is_had) {

@@ -18,16 +18,15 @@ int named_workspace(struct call *c, const char *name, enum right right, struct w
     return files_workspace(c->api->o.files, &c->who, name, right, ret, e);
 }
 
-int call_workspace(struct call *c, enum right right, struct workspace_row *ret, struct err *e)
-{
-    if (c->is_signed)
-        return files_workspace_known(c->api->o.files, c->param[0], ret, e);
-    return named_workspace(c, c->param[0], right, ret, e);
-}
+const char *const lock_headers[] = {
+    "Lock-Token",
+    "of locks in the way, with commas between",
+    NULL,
+};
 
-struct author call_author(const struct call *c)
+struct author call_author(struct call *c)
 {
-    struct author a = {0};
+    struct author a = {.pass = &c->pass};
     (void)snprintf(a.principal, sizeof a.principal, "%s", c->who.principal);
     (void)snprintf(a.key, sizeof a.key, "%s", c->who.key);
     return a;

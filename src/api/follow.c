@@ -10,6 +10,7 @@
 #include "api/api_int.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/parse.h"
 #include "http/exchange.h"
 #include "http/sse.h"
 #include "service/job.h"
@@ -28,6 +29,19 @@ bool wants_events(const struct call *c)
 {
     struct str accept = http_header_get(c->request, "Accept");
     return accept.ptr && memmem(accept.ptr, accept.len, "text/event-stream", 17) != NULL;
+}
+
+int last_event_id(const struct call *c, uint64_t *ret, struct err *e)
+{
+    struct str id = http_header_get(c->request, "Last-Event-ID");
+    char text[24];
+    if (!id.ptr || id.len == 0)
+        return 0;
+    if (id.len >= sizeof text)
+        return err_set(e, ERR_INVALID, "Last-Event-ID: a number is needed");
+    memcpy(text, id.ptr, id.len);
+    text[id.len] = '\0';
+    return parse_u64(text, 0, INT64_MAX, ret, e) ? err_wrap(e, "Last-Event-ID") : 0;
 }
 
 static bool pull_note(void *arg, const struct note *n)
@@ -97,7 +111,7 @@ static void set_up(struct follower *f)
         free_follower(f);
 }
 
-static int begin_events(struct call *c, struct err *e)
+int begin_events(struct call *c, struct err *e)
 {
     c->status = 200;
     c->is_answered = true;

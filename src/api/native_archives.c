@@ -84,14 +84,11 @@ static void add_name(struct call *c, const struct workspace_row *ws, const char 
 static int export_files(struct call *c, struct err *e)
 {
     const struct export_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     struct sending sending = {c, types[in->format]};
     const struct archive_sink sink = {send_some, &sending};
-    if (call_workspace(c, RIGHT_READ, &ws, e))
-        return -1;
-    add_name(c, &ws, formats[in->format]);
+    add_name(c, &c->ws, formats[in->format]);
     bool is_head = str_is(c->request->method, "HEAD");
-    if (!is_head && archive_export(c->api->o.files, &ws, in->prefix + (*in->prefix == '/'),
+    if (!is_head && archive_export(c->api->o.files, &c->ws, in->prefix + (*in->prefix == '/'),
                                    (enum archive_format)in->format, &sink, e))
         return -1;
     return begin(&sending, e) || http_end(c->x, e) ? -1 : 0;
@@ -128,15 +125,14 @@ static void show(struct call *c, const struct import_report *r, const struct com
 static int import_files(struct call *c, struct err *e)
 {
     const struct import_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(import_report_done) struct import_report report = {0};
     scoped(commit_freep) struct commit *commit = NULL;
     const struct author author = call_author(c);
     const struct archive_source source = {read_request, c->x};
     char to[PATH_BYTES_MAX + 1] = "";
     bool is_top = !*in->path || strcmp(in->path, "/") == 0;
-    if ((!is_top && path_clean(in->path, to, e)) || call_workspace(c, RIGHT_WRITE, &ws, e) ||
-        archive_import(c->api->o.files, &ws, &author, to, &source, &report, &commit, e))
+    if ((!is_top && path_clean(in->path, to, e)) ||
+        archive_import(c->api->o.files, &c->ws, &author, to, &source, &report, &commit, e))
         return -1;
     show(c, &report, commit);
     return 0;
@@ -150,6 +146,7 @@ static const struct op ops[] = {
      .path = WS "/export",
      .name = "exportFiles",
      .summary = "Files as one archive, made while it is sent.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      QUERY(export_args, export_fields),
      .status = 200,
@@ -159,6 +156,7 @@ static const struct op ops[] = {
      .path = WS "/export",
      .name = "postExport",
      .summary = "The same, for whom a GET is something to be cached.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      QUERY(export_args, export_fields),
      .status = 200,
@@ -168,9 +166,11 @@ static const struct op ops[] = {
      .path = WS "/import",
      .name = "importFiles",
      .summary = "An archive as files, all at once: zip, tar, tar.gz or tar.zst.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      .flags = OP_RAW_BODY,
      QUERY(import_args, import_fields),
+     .headers = lock_headers,
      .status = 200,
      .answer = "Imported",
      .run = import_files},

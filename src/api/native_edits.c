@@ -6,21 +6,23 @@
 #include "base/scope.h"
 #include "json/fields.h"
 
-enum { ETAG_TEXT_MAX = 256 };
+enum { ETAG_TEXT_MAX = 256, LOCK_TEXT_MAX = 1024 };
 
 /* ---- what they take ---- */
 
 struct mkdir_args {
-    const char *path;
+    const char *path, *lock_token;
 };
 
 static const struct json_field mkdir_fields[] = {
     {JF_TEXT(struct mkdir_args, path), .required = true, .min = 1, .max = OP_REST_SIZE},
+    {JF_TEXT(struct mkdir_args, lock_token), .min = 1, .max = LOCK_TEXT_MAX,
+     .doc = "of a lock in the way, like the header Lock-Token"},
     {0},
 };
 
 struct move_args {
-    const char *from, *to, *if_match;
+    const char *from, *to, *if_match, *lock_token;
     bool overwrite;
     int64_t version;
 };
@@ -32,6 +34,8 @@ static const struct json_field move_fields[] = {
      .doc = "a file that is there goes to the trash; otherwise it is a conflict"},
     {JF_TEXT(struct move_args, if_match), .min = 1, .max = ETAG_TEXT_MAX,
      .doc = "etag that `from` has to have"},
+    {JF_TEXT(struct move_args, lock_token), .min = 1, .max = LOCK_TEXT_MAX,
+     .doc = "of a lock in the way, like the header Lock-Token"},
     {0},
 };
 
@@ -42,11 +46,13 @@ static const struct json_field copy_fields[] = {
      .doc = "of `from`; the newest if left out"},
     {JF_BOOL(struct move_args, overwrite),
      .doc = "makes a new version of a file that is there; otherwise it is a conflict"},
+    {JF_TEXT(struct move_args, lock_token), .min = 1, .max = LOCK_TEXT_MAX,
+     .doc = "of a lock in the way, like the header Lock-Token"},
     {0},
 };
 
 struct restore_args {
-    const char *path, *file_id;
+    const char *path, *file_id, *lock_token;
     int64_t version;
 };
 
@@ -56,6 +62,8 @@ static const struct json_field restore_fields[] = {
     {JF_INT(struct restore_args, version), .min = 1, .max = INT64_MAX, .is_open = true},
     {JF_TEXT(struct restore_args, file_id), .min = 1, .max = ID_SIZE - 1,
      .doc = "of a file in the trash"},
+    {JF_TEXT(struct restore_args, lock_token), .min = 1, .max = LOCK_TEXT_MAX,
+     .doc = "of a lock in the way, like the header Lock-Token"},
     {0},
 };
 
@@ -67,83 +75,89 @@ static struct files *files_of(const struct call *c)
 }
 
 /* A commit of one change: the workspace of the address, and who asks. */
-static int begin(struct call *c, struct workspace_row *ws, struct commit **ret, struct err *e)
+static int begin(struct call *c, const char *lock_token, struct commit **ret, struct err *e)
 {
     const struct author author = call_author(c);
-    if (call_workspace(c, RIGHT_WRITE, ws, e))
+    if (lock_token && lock_present(&c->pass, str_of(lock_token), e))
         return -1;
-    return commit_new(files_of(c), ws, &author, COMMIT_EDIT, ret, e);
+    return commit_new(files_of(c), &c->ws, &author, COMMIT_EDIT, ret, e);
 }
 
-static int finish(struct call *c, const struct workspace_row *ws, struct commit *commit,
-                  struct err *e)
+static int finish(struct call *c, struct commit *commit, struct err *e)
 {
-    if (commit_finish(commit, e))
+    if (commit_finish(commit, e)) {
+        if (e->code == ERR_LOCKED || e->code == ERR_PRECONDITION)
+            c->hint = NULL; /* another name may be as good, but is not the matter */
         return -1;
-    return answer_change(c, ws, commit_change(commit, 0), e);
+    }
+    return answer_change(c, &c->ws, commit_change(commit, 0), e);
 }
 
 static int make_dir(struct call *c, struct err *e)
 {
     const struct mkdir_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(commit_freep) struct commit *commit = NULL;
-    if (begin(c, &ws, &commit, e) || commit_mkdir(commit, in->path, e))
+    if (begin(c, in->lock_token, &commit, e) || commit_mkdir(commit, in->path, e))
         return -1;
-    return finish(c, &ws, commit, e);
+    return finish(c, commit, e);
 }
 
 static int move(struct call *c, struct err *e)
 {
     const struct move_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(commit_freep) struct commit *commit = NULL;
     scoped(buf_done) struct buf text = BUF_INIT(2 * ETAG_TEXT_MAX);
     char from[PATH_BYTES_MAX + 1];
     struct condition condition = condition_from(in->if_match, /* if_none_match= */ NULL, &text);
-    if (path_clean(in->from, from, e) || begin(c, &ws, &commit, e) ||
-        condition_check(&condition, files_of(c), &ws, from, e))
+    if (path_clean(in->from, from, e) || begin(c, in->lock_token, &commit, e) ||
+        condition_check(&condition, files_of(c), &c->ws, from, e))
         return -1;
     condition.how.is_overwriting = in->overwrite;
     if (!in->overwrite)
         c->hint = "Choose another name, or send \"overwrite\": true.";
-    if (commit_move(commit, from, in->to, &condition.how, e) || finish(c, &ws, commit, e))
+    if (commit_move(commit, from, in->to, &condition.how, e) || finish(c, commit, e))
         return -1;
     c->status = 200;
     return 0;
 }
 
 /* An earlier version is a content like another. */
-static int copy_version(struct call *c, const struct workspace_row *ws, struct commit *commit,
-                        const struct move_args *in, struct err *e)
+static int copy_version(struct call *c, struct commit *commit, const struct move_args *in,
+                        struct err *e)
 {
     const struct how how = {.expect = in->overwrite ? EXPECT_ANY : EXPECT_ABSENT};
+    const struct author author = call_author(c);
     struct version_row row;
-    if (files_stat(files_of(c), ws, in->from, (uint64_t)in->version, &row, e))
+    char to[PATH_BYTES_MAX + 1];
+    /* Here: what the commit says of a token would be taken for a file that is there. */
+    if (path_clean(in->to, to, e) || lock_check(files_of(c), &c->ws, to, &author, e))
+        return -1;
+    if (files_stat(files_of(c), &c->ws, in->from, (uint64_t)in->version, &row, e))
         return -1;
     struct content content = row.content;
     bool is_deleted = row.change == CHANGE_DELETED;
     version_row_done(&row);
     if (is_deleted)
         return err_set(e, ERR_NOT_FOUND, "the file was deleted at that version");
-    return commit_put_content(commit, in->to, &how, &content, e);
+    return commit_put_content(commit, to, &how, &content, e);
 }
 
 static int copy(struct call *c, struct err *e)
 {
     const struct move_args *in = c->in;
     const struct how how = {.is_overwriting = in->overwrite};
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(commit_freep) struct commit *commit = NULL;
     if (!in->overwrite)
         c->hint = "Choose another name, or send \"overwrite\": true.";
-    if (begin(c, &ws, &commit, e) || (in->version ? copy_version(c, &ws, commit, in, e)
-                                                  : commit_copy(commit, in->from, in->to, &how, e)))
+    if (begin(c, in->lock_token, &commit, e) ||
+        (in->version ? copy_version(c, commit, in, e)
+                     : commit_copy(commit, in->from, in->to, &how, e)))
         return -1;
-    if (finish(c, &ws, commit, e)) {
-        if (e->code == ERR_PRECONDITION) /* that of copy_version: for others it is a conflict */
-            return err_set(e, ERR_CONFLICT, "there is a file '%.80s' already", in->to);
-        return -1;
+    if (finish(c, commit, e)) {
+        if (e->code != ERR_PRECONDITION || !in->version)
+            return -1;
+        c->hint = "Choose another name, or send \"overwrite\": true.";
+        return err_set(e, ERR_CONFLICT, "there is a file '%.80s' already", in->to);
     }
     return 0;
 }
@@ -152,16 +166,15 @@ static int restore(struct call *c, struct err *e)
 {
     const struct restore_args *in = c->in;
     const struct how how = {0};
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(commit_freep) struct commit *commit = NULL;
     if (in->file_id ? in->version != 0 : !in->path || !in->version)
         return err_set(e, ERR_INVALID, "give path and version, or file_id");
-    if (begin(c, &ws, &commit, e))
+    if (begin(c, in->lock_token, &commit, e))
         return -1;
     if (in->file_id ? commit_untrash(commit, in->file_id, in->path, &how, e)
                     : commit_restore(commit, in->path, (uint64_t)in->version, &how, e))
         return -1;
-    if (finish(c, &ws, commit, e))
+    if (finish(c, commit, e))
         return -1;
     c->status = 200;
     return 0;
@@ -175,6 +188,7 @@ static const struct op ops[] = {
      .path = WS "/mkdir",
      .name = "makeDirectory",
      .summary = "Make a directory. Files make those they are in by themselves.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(mkdir_args, mkdir_fields),
      .status = 200,
@@ -185,6 +199,7 @@ static const struct op ops[] = {
      .path = WS "/move",
      .name = "moveFile",
      .summary = "Move a file with its history, or a directory with everything in it.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(move_args, move_fields),
      .status = 200,
@@ -194,6 +209,7 @@ static const struct op ops[] = {
      .path = WS "/copy",
      .name = "copyFile",
      .summary = "Copy a file, one of its versions, or a directory.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(move_args, copy_fields),
      .status = 200,
@@ -204,6 +220,7 @@ static const struct op ops[] = {
      .path = WS "/restore",
      .name = "restoreFile",
      .summary = "Make an earlier version the newest, or take a file out of the trash.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(restore_args, restore_fields),
      .status = 200,

@@ -37,13 +37,14 @@ static const struct json_field list_fields[] = {
 #define SIGNED_FIELDS(s)                                                \
     {JF_INT(s, expires), .min = 0, .max = INT64_MAX, .is_open = true,   \
      .doc = "of a signed address"},                                     \
+        {JF_TEXT(s, by), .max = 64, .doc = "of a signed address"},      \
     {                                                                   \
         JF_TEXT(s, signature), .max = 256, .doc = "of a signed address" \
     }
 
 struct get_args {
     int64_t version, diff, to, limit, expires;
-    const char *cursor, *signature;
+    const char *cursor, *signature, *by;
     bool stat, versions, is_inline;
 };
 
@@ -66,7 +67,7 @@ static const struct json_field get_fields[] = {
 
 struct put_args {
     int64_t expires;
-    const char *signature;
+    const char *signature, *by;
 };
 
 static const struct json_field put_fields[] = {
@@ -88,7 +89,6 @@ static const struct json_field delete_fields[] = {
 static int list(struct call *c, struct err *e)
 {
     const struct list_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(freep) char *next = NULL;
     struct file_rows rows;
     const struct file_query query = {.prefix = in->prefix + (*in->prefix == '/'),
@@ -96,15 +96,14 @@ static int list(struct call *c, struct err *e)
                                      .is_flat = !in->recursive && !in->glob,
                                      .after = in->cursor,
                                      .limit = (uint32_t)in->limit};
-    if (call_workspace(c, RIGHT_READ, &ws, e) ||
-        meta_file_list(files_meta(c->api->o.files), ws.id, &query, &rows, &next, e))
+    if (meta_file_list(files_meta(c->api->o.files), c->ws.id, &query, &rows, &next, e))
         return -1;
     struct json_writer w = JSON_WRITER(&c->out);
     jw_object(&w);
     jw_key(&w, "data");
     jw_array(&w);
     for (size_t i = 0; i < rows.count; i++) {
-        memcpy(rows.items[i].workspace, ws.id, sizeof ws.id); /* also of what has no row */
+        memcpy(rows.items[i].workspace, c->ws.id, sizeof c->ws.id); /* also of what has no row */
         object_file_row(&w, &rows.items[i]);
     }
     end_list(&w, next != NULL, next);
@@ -209,20 +208,20 @@ static int get_diff(struct call *c, const struct workspace_row *ws, const char *
 static int get(struct call *c, struct err *e)
 {
     const struct get_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     char path[PATH_BYTES_MAX + 1];
-    if (path_clean(c->rest, path, e) || call_workspace(c, RIGHT_READ, &ws, e))
+    if (path_clean(c->rest, path, e))
         return -1;
-    if (c->is_signed && (in->stat || in->versions || in->diff))
+    if (c->is_admitted && (in->stat || in->versions || in->diff))
         return err_set(e, ERR_DENIED, "a signed address is good for the bytes of the file only");
     if (in->stat)
-        return get_stat(c, &ws, path, (uint64_t)in->version, e);
+        return get_stat(c, &c->ws, path, (uint64_t)in->version, e);
     if (in->versions)
-        return get_versions(c, &ws, path, e);
+        return get_versions(c, &c->ws, path, e);
     if (in->diff)
-        return get_diff(c, &ws, path, e);
-    const struct download d = {path, (uint64_t)in->version, in->is_inline};
-    return send_download(c, &ws, &d, e);
+        return get_diff(c, &c->ws, path, e);
+    const struct download d = {
+        .path = path, .version = (uint64_t)in->version, .is_inline = in->is_inline};
+    return send_download(c, &c->ws, &d, e);
 }
 
 /* ---- put, delete ---- */
@@ -230,11 +229,10 @@ static int get(struct call *c, struct err *e)
 static int put(struct call *c, struct err *e)
 {
     const struct http_request *r = c->request;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     char path[PATH_BYTES_MAX + 1];
     struct condition condition = condition_of(r);
-    if (path_clean(c->rest, path, e) || call_workspace(c, RIGHT_WRITE, &ws, e) ||
-        condition_check(&condition, c->api->o.files, &ws, path, e))
+    if (path_clean(c->rest, path, e) ||
+        condition_check(&condition, c->api->o.files, &c->ws, path, e))
         return -1;
     if (http_header_get(r, "Content-Range").ptr)
         return err_set(e, ERR_INVALID, "a file is put whole; uploads take pieces");
@@ -244,26 +242,25 @@ static int put(struct call *c, struct err *e)
                                         .sha256 = http_header_get(r, "X-Content-SHA256"),
                                         .read = read_request,
                                         .arg = c->x};
-    return receive_file(c, &ws, &receiving, e);
+    return receive_file(c, &c->ws, &receiving, e);
 }
 
 static int delete (struct call *c, struct err *e)
 {
     const struct delete_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(commit_freep) struct commit *commit = NULL;
     char path[PATH_BYTES_MAX + 1];
     bool is_full = false;
     const struct author author = call_author(c);
     struct condition condition = condition_of(c->request);
-    if (path_clean(c->rest, path, e) || call_workspace(c, RIGHT_WRITE, &ws, e) ||
-        condition_check(&condition, c->api->o.files, &ws, path, e) ||
-        (!in->recursive && look_below(c, &ws, path, &is_full, e)))
+    if (path_clean(c->rest, path, e) ||
+        condition_check(&condition, c->api->o.files, &c->ws, path, e) ||
+        (!in->recursive && look_below(c, &c->ws, path, &is_full, e)))
         return -1;
     c->hint = is_full ? "Add ?recursive to delete it with everything in it." : NULL;
     if (is_full)
         return err_set(e, ERR_CONFLICT, "'%.80s' is a directory that is not empty", path);
-    if (commit_new(c->api->o.files, &ws, &author, COMMIT_EDIT, &commit, e) ||
+    if (commit_new(c->api->o.files, &c->ws, &author, COMMIT_EDIT, &commit, e) ||
         commit_delete(commit, path, &condition.how, e))
         return -1;
     return commit_finish(commit, e);
@@ -285,11 +282,13 @@ static const char *const put_headers[] = {
     "*: 412 when there is a file already",
     "X-Content-SHA256",
     "of the body, in hex: 400 when something else came",
+    "Lock-Token",
+    "of a lock on it, or several with commas between",
     NULL,
 };
 static const char *const delete_headers[] = {
-    "If-Match",
-    "etags, or *: 412 unless the file has one of them",
+    "If-Match",   "etags, or *: 412 unless the file has one of them",
+    "Lock-Token", "of a lock on it, or several with commas between",
     NULL,
 };
 
@@ -301,6 +300,7 @@ static const struct op ops[] = {
      .path = FILES,
      .name = "listFiles",
      .summary = "List files, sorted by path.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      QUERY(list_args, list_fields),
      .status = 200,
@@ -310,6 +310,7 @@ static const struct op ops[] = {
      .path = FILES "/{path...}",
      .name = "getFile",
      .summary = "The bytes of a file, or what is known of it.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      QUERY(get_args, get_fields),
      .headers = get_headers,
@@ -323,6 +324,7 @@ static const struct op ops[] = {
      .path = FILES "/{path...}",
      .name = "putFile",
      .summary = "Make a file, or a new version of one, of the body.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      .flags = OP_RAW_BODY,
      QUERY(put_args, put_fields),
@@ -336,6 +338,7 @@ static const struct op ops[] = {
      .path = FILES "/{path...}",
      .name = "deleteFile",
      .summary = "Move a file to the trash.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      QUERY(delete_args, delete_fields),
      .headers = delete_headers,

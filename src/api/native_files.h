@@ -14,14 +14,13 @@ struct json_writer;
 
 enum { TRANSFER_SIZE = 128 << 10 }; /* bytes of a file in memory while it comes or goes */
 
-/* The workspace the address names, by id or name; "default" is the caller's own. A signed address was
- * made by somebody who had the right. */
-int call_workspace(struct call *c, enum right right, struct workspace_row *ret, struct err *e);
-/* The same by another name than that of the address; NULL: the default one. */
+/* A workspace by another name than that of the address (which is c->ws); NULL: the default one. */
 int named_workspace(struct call *c, const char *name, enum right right, struct workspace_row *ret,
                     struct err *e);
 
-struct author call_author(const struct call *c);
+extern const char
+    *const lock_headers[]; /* op->headers of what changes files and heeds nothing else */
+struct author call_author(struct call *c); /* with the lock tokens that were presented */
 
 /* The end of {"data":[...], as every list has it. */
 void end_list(struct json_writer *w, bool has_more, const char *next);
@@ -41,10 +40,19 @@ int look_below(struct call *c, const struct workspace_row *ws, const char *path,
 struct download {
     const char *path; /* clean */
     uint64_t version; /* 0: the newest */
+    const char *type; /* NULL: by its name */
     bool is_inline;
+    bool is_shared; /* by a link: for nobody's cache, and says no more than it has to */
+    bool is_whole;  /* there are no ranges of it */
+    /* Asked before the first byte goes out; may refuse. NULL: nothing to ask. */
+    int (*begin)(struct call *c, struct err *e);
 };
 int send_download(struct call *c, const struct workspace_row *ws, const struct download *d,
                   struct err *e);
+
+/* The same of a row that was looked up. */
+int send_version(struct call *c, const struct workspace_row *ws, const struct download *d,
+                 const struct version_row *row, struct err *e);
 
 /* receive.c: the body of a request, or of a part of one, as a file. */
 typedef int body_read_fn(void *arg, void *to, size_t size, size_t *ret_len, struct err *e);

@@ -12,7 +12,7 @@
 /* ---- what they take ---- */
 
 struct limit_args {
-    int64_t sessions, runs_per_minute, cpu_s_per_day, memory_mb;
+    int64_t sessions, runs_per_minute, cpu_s_per_day, memory_mb, runs_per_month, cpu_s_per_month;
 };
 
 static const struct json_field limit_fields[] = {
@@ -21,6 +21,8 @@ static const struct json_field limit_fields[] = {
     {JF_INT(struct limit_args, runs_per_minute), .min = 0, .max = 1000000},
     {JF_INT(struct limit_args, cpu_s_per_day), .min = 0, .max = 100000000},
     {JF_INT(struct limit_args, memory_mb), .min = 0, .max = 1 << 20, .doc = "of one session"},
+    {JF_INT(struct limit_args, runs_per_month), .min = 0, .max = 1000000000},
+    {JF_INT(struct limit_args, cpu_s_per_month), .min = 0, .max = 1000000000},
     {0},
 };
 
@@ -97,7 +99,7 @@ static void put_scopes(struct json_writer *w, uint32_t scopes)
     jw_end_array(w);
 }
 
-static void put_key(struct json_writer *w, const struct key_row *row, const char *secret)
+void native_put_key(struct json_writer *w, const struct key_row *row, const char *secret)
 {
     jw_object(w);
     put_text(w, "id", row->id);
@@ -110,6 +112,8 @@ static void put_key(struct json_writer *w, const struct key_row *row, const char
     put_number(w, "runs_per_minute", row->limits.runs_per_minute);
     put_number(w, "cpu_s_per_day", row->limits.cpu_s_per_day);
     put_number(w, "memory_mb", row->limits.memory_mb);
+    put_number(w, "runs_per_month", row->limits.runs_per_month);
+    put_number(w, "cpu_s_per_month", row->limits.cpu_s_per_month);
     jw_end_object(w);
     object_time(w, "created_at", row->created_us);
     object_time(w, "expires_at", row->expires_us);
@@ -158,11 +162,13 @@ static int create_key(struct call *c, struct err *e)
         .limits = {.sessions = (uint32_t)in->limits.sessions,
                    .runs_per_minute = (uint32_t)in->limits.runs_per_minute,
                    .cpu_s_per_day = (uint32_t)in->limits.cpu_s_per_day,
-                   .memory_mb = (uint32_t)in->limits.memory_mb},
+                   .memory_mb = (uint32_t)in->limits.memory_mb,
+                   .runs_per_month = (uint32_t)in->limits.runs_per_month,
+                   .cpu_s_per_month = (uint32_t)in->limits.cpu_s_per_month},
     };
     if (people_key_create(c->api->o.people, &c->who, &wishes, clock_wall_us(), &row, secret, e))
         return -1;
-    put_key(&w, &row, secret);
+    native_put_key(&w, &row, secret);
     explicit_bzero(secret, sizeof secret);
     key_row_done(&row);
     return 0;
@@ -180,7 +186,7 @@ static int list_keys(struct call *c, struct err *e)
     jw_key(&w, "data");
     jw_array(&w);
     for (size_t i = 0; i < rows.count; i++)
-        put_key(&w, &rows.items[i], NULL);
+        native_put_key(&w, &rows.items[i], NULL);
     end_list(&w, rows.has_more, rows.next);
     key_rows_done(&rows);
     return 0;
@@ -192,7 +198,7 @@ static int get_key(struct call *c, struct err *e)
     struct key_row row;
     if (people_key_get(c->api->o.people, &c->who, c->param[0], &row, e))
         return -1;
-    put_key(&w, &row, NULL);
+    native_put_key(&w, &row, NULL);
     key_row_done(&row);
     return 0;
 }
@@ -253,6 +259,7 @@ static const struct op ops[] = {
      .path = "/api/v1/keys",
      .name = "createKey",
      .summary = "Make a key. Its secret is shown once.",
+     .needs = NEEDS_SERVER,
      .scope = SCOPE_ADMIN,
      BODY(key_args, key_fields),
      .body_is_optional = true,
@@ -263,6 +270,7 @@ static const struct op ops[] = {
      .path = "/api/v1/keys",
      .name = "listKeys",
      .summary = "List keys.",
+     .needs = NEEDS_NOTHING,
      QUERY(page_args, key_list_fields),
      .status = 200,
      .answer = "KeyList",
@@ -271,6 +279,7 @@ static const struct op ops[] = {
      .path = "/api/v1/keys/{id}",
      .name = "getKey",
      .summary = "Show a key.",
+     .needs = NEEDS_OWNER,
      .status = 200,
      .answer = "Key",
      .run = get_key},
@@ -278,12 +287,14 @@ static const struct op ops[] = {
      .path = "/api/v1/keys/{id}",
      .name = "revokeKey",
      .summary = "Revoke a key: it stops working at once.",
+     .needs = NEEDS_OWNER,
      .status = 204,
      .run = revoke_key},
     {.method = "POST",
      .path = "/api/v1/principals",
      .name = "createPrincipal",
      .summary = "Make a principal: a human or an agent.",
+     .needs = NEEDS_SERVER,
      .scope = SCOPE_ADMIN,
      BODY(principal_args, principal_fields),
      .status = 201,
@@ -293,6 +304,7 @@ static const struct op ops[] = {
      .path = "/api/v1/principals",
      .name = "listPrincipals",
      .summary = "List principals: yourself and those you act for, or all.",
+     .needs = NEEDS_NOTHING,
      QUERY(page_args, page_fields),
      .status = 200,
      .answer = "PrincipalList",
@@ -301,6 +313,7 @@ static const struct op ops[] = {
      .path = "/api/v1/principals/{id}",
      .name = "getPrincipal",
      .summary = "Show a principal; `me` is you.",
+     .needs = NEEDS_OWNER,
      .status = 200,
      .answer = "Principal",
      .run = get_principal},

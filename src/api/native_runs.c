@@ -6,7 +6,6 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/parse.h"
 #include "base/scope.h"
 #include "http/exchange.h"
 #include "service/job.h"
@@ -236,6 +235,15 @@ static int take_files(const struct json_structs *files, struct brought *ret, str
     return 0;
 }
 
+/* What comes with it becomes files of the workspace. */
+static void run_once_demands(const struct call *c, enum scope *ret_scope, enum op_needs *ret_needs)
+{
+    const struct run_args *in = c->in;
+    (void)ret_needs;
+    if (in->files.count > 0)
+        *ret_scope = SCOPE_FILES_WRITE;
+}
+
 static int run_once(struct call *c, struct err *e)
 {
     const struct run_args *in = c->in;
@@ -284,28 +292,13 @@ static int get(struct call *c, struct err *e)
     return job_show(c->api->o.service, &c->who, c->param[0], &c->out, e);
 }
 
-/* The number of the last event the client has seen. */
-static int last_seen(const struct call *c, uint64_t *ret, struct err *e)
-{
-    struct str id = http_header_get(c->request, "Last-Event-ID");
-    *ret = 0;
-    if (!id.ptr || id.len == 0)
-        return 0;
-    char text[24];
-    if (id.len >= sizeof text)
-        return err_set(e, ERR_INVALID, "Last-Event-ID: a number is needed");
-    memcpy(text, id.ptr, id.len);
-    text[id.len] = '\0';
-    return parse_u64(text, 0, UINT64_MAX, ret, e) ? err_wrap(e, "Last-Event-ID") : 0;
-}
-
 static int events(struct call *c, struct err *e)
 {
-    uint64_t seen;
+    uint64_t seen = 0;
     scoped(job_unrefp) struct job *job = NULL;
     scoped(buf_done) struct buf object = BUF_INIT(OP_ANSWER_MAX);
     struct err none = {0};
-    if (last_seen(c, &seen, e))
+    if (last_event_id(c, &seen, e))
         return -1;
     if (job_find(c->api->o.service, &c->who, c->param[0], &job, &none) == 0)
         return follow_job(c, job, seen, e);
@@ -333,6 +326,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/runs",
      .name = "runInSession",
      .summary = "Run code in a session, with the variables of the runs before.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .flags = OP_CREATES | OP_RUNS | OP_STREAMS,
      BODY(run_args, session_run_fields),
@@ -343,16 +337,19 @@ static const struct op ops[] = {
      .path = "/api/v1/runs",
      .name = "runOnce",
      .summary = "Run code in a session of its own, which ends with it.",
+     .needs = NEEDS_NAMED,
      .scope = SCOPE_RUN,
      .flags = OP_CREATES | OP_RUNS | OP_STREAMS,
      BODY(run_args, one_shot_fields),
      .status = 200,
      .answer = "Run",
+     .demand = run_once_demands,
      .run = run_once},
     {.method = "GET",
      .path = "/api/v1/runs",
      .name = "listRuns",
      .summary = "List your runs, newest first.",
+     .needs = NEEDS_NOTHING,
      .scope = SCOPE_RUN,
      QUERY(list_args, list_fields),
      .status = 200,
@@ -362,6 +359,7 @@ static const struct op ops[] = {
      .path = "/api/v1/runs/{id}",
      .name = "getRun",
      .summary = "Show a run; wait for its end if asked to.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      QUERY(get_args, get_fields),
      .status = 200,
@@ -371,6 +369,7 @@ static const struct op ops[] = {
      .path = "/api/v1/runs/{id}/events",
      .name = "followRun",
      .summary = "The events of a run, from the beginning or after Last-Event-ID.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .flags = OP_STREAMS,
      .status = 200,
@@ -380,6 +379,7 @@ static const struct op ops[] = {
      .path = "/api/v1/runs/{id}/cancel",
      .name = "cancelRun",
      .summary = "End a run; the session's variables stay.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Run",

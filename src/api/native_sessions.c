@@ -236,7 +236,7 @@ static int rollback(struct call *c, struct err *e)
 {
     const struct rollback_args *in = c->in;
     scoped(seat_unrefp) struct seat *seat = NULL;
-    if (find(c, &seat, e) || seat_rollback(seat, (uint64_t)in->steps, e))
+    if (find(c, &seat, e) || seat_rollback(seat, &c->who, (uint64_t)in->steps, e))
         return -1;
     show(c, seat);
     return 0;
@@ -245,7 +245,7 @@ static int rollback(struct call *c, struct err *e)
 static int refresh(struct call *c, struct err *e)
 {
     scoped(seat_unrefp) struct seat *seat = NULL;
-    if (find(c, &seat, e) || seat_refresh(seat, e))
+    if (find(c, &seat, e) || seat_refresh(seat, &c->who, e))
         return -1;
     show(c, seat);
     return 0;
@@ -261,7 +261,7 @@ static int ask(struct call *c, const char *topic, const struct ask_args *in, str
     if (!code)
         return err_set(e, ERR_NO_MEMORY, "ask the session");
     uint32_t cursor = in && in->cursor >= 0 ? (uint32_t)in->cursor : UINT32_MAX;
-    if (find(c, &seat, e) || seat_ask(seat, topic, code, cursor, &answer, e))
+    if (find(c, &seat, e) || seat_ask(seat, &c->who, topic, code, cursor, &answer, e))
         return -1;
     return native_embed(c, answer, e);
 }
@@ -289,6 +289,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions",
      .name = "createSession",
      .summary = "Make a session and start it.",
+     .needs = NEEDS_NAMED,
      .scope = SCOPE_RUN,
      .flags = OP_CREATES,
      BODY(create_args, create_fields),
@@ -300,6 +301,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions",
      .name = "listSessions",
      .summary = "List your sessions, newest first.",
+     .needs = NEEDS_NOTHING,
      .scope = SCOPE_RUN,
      QUERY(list_args, list_fields),
      .status = 200,
@@ -309,6 +311,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}",
      .name = "getSession",
      .summary = "Show a session, also a closed one.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Session",
@@ -317,6 +320,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}",
      .name = "changeSession",
      .summary = "Rename a session, or change when it falls asleep.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(change_args, change_fields),
      .status = 200,
@@ -326,6 +330,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}",
      .name = "deleteSession",
      .summary = "End a session: its run, its variables, its working copy.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 204,
      .run = delete},
@@ -333,6 +338,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/interrupt",
      .name = "interruptSession",
      .summary = "Cancel the run that goes on; the variables stay.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Session",
@@ -341,6 +347,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/restart",
      .name = "restartSession",
      .summary = "Forget all variables and begin anew; the files stay.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Session",
@@ -349,6 +356,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/sleep",
      .name = "sleepSession",
      .summary = "Put a session to sleep on disk; its next use wakes it.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Session",
@@ -357,6 +365,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/fork",
      .name = "forkSession",
      .summary = "Make a second session with the same variables and files.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .flags = OP_CREATES,
      BODY(fork_args, fork_fields),
@@ -368,6 +377,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/rollback",
      .name = "rollbackSession",
      .summary = "Undo the last runs: variables and files become what they were before.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(rollback_args, rollback_fields),
      .body_is_optional = true,
@@ -380,6 +390,7 @@ static const struct op ops[] = {
      .summary =
          "Bring the files of the session to what the workspace has, also those that both sides "
          "changed.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Session",
@@ -388,6 +399,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/complete",
      .name = "completeCode",
      .summary = "What could come next at a place in the code.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(ask_args, ask_fields),
      .status = 200,
@@ -397,6 +409,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/inspect",
      .name = "inspectCode",
      .summary = "What is known of the name at a place in the code.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(ask_args, ask_fields),
      .status = 200,
@@ -406,6 +419,7 @@ static const struct op ops[] = {
      .path = "/api/v1/sessions/{id}/variables",
      .name = "listVariables",
      .summary = "The session's variables.",
+     .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      .status = 200,
      .answer = "Variables",

@@ -1,8 +1,9 @@
 /* native_sign.c -- addresses that work without a key: /api/v1/workspaces/{ws}/sign, and the check of
  * one that was signed.
  *
- * What is signed is an act on one file until a moment, in the name of the workspace's owner: an address
- * ends with the workspace, and when that gets another owner. */
+ * What is signed is an act on one file until a moment, in the name of whoever signed it (an admin of the server signs
+ * for the workspace's owner): it works while they have the right themselves. `by` says who they are, unless they are the
+ * owner: such an address ends when the workspace gets another. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,35 +49,45 @@ static int64_t now_s(void)
 
 /* ---- making one ---- */
 
-static void write_url(struct buf *url, const struct signed_address *a, const char *signature)
+static void write_url(struct buf *url, const struct signed_address *a, const char *owner,
+                      const char *signature)
 {
     file_url(url, a->workspace, a->path, a->version);
-    buf_fmt(url, "%s%sexpires=%" PRId64 "&signature=%s", a->version ? "&" : "?",
-            a->flags & SIGN_INLINE ? "inline=true&" : "", a->expires_s, signature);
+    buf_fmt(url, "%s%s", a->version ? "&" : "?", a->flags & SIGN_INLINE ? "inline=true&" : "");
+    if (strcmp(a->principal, owner) != 0)
+        buf_fmt(url, "by=%s&", a->principal);
+    buf_fmt(url, "expires=%" PRId64 "&signature=%s", a->expires_s, signature);
+}
+
+static void demand(const struct call *c, enum scope *ret_scope, enum op_needs *ret_needs)
+{
+    const struct sign_args *in = c->in;
+    if (in->method == 1) {
+        *ret_scope = SCOPE_FILES_WRITE;
+        *ret_needs = NEEDS_WRITE;
+    }
 }
 
 static int sign(struct call *c, struct err *e)
 {
     const struct sign_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(buf_done) struct buf url = BUF_INIT(16 << 10);
     char path[PATH_BYTES_MAX + 1], signature[SIGNATURE_SIZE];
     bool is_put = in->method == 1;
     if (is_put && (in->version || in->is_inline))
         return err_set(e, ERR_INVALID, "version and inline are for GET");
-    if ((is_put && who_may(&c->who, SCOPE_FILES_WRITE, e)) || path_clean(in->path, path, e) ||
-        call_workspace(c, is_put ? RIGHT_WRITE : RIGHT_READ, &ws, e))
+    if (path_clean(in->path, path, e))
         return -1;
     const struct signed_address a = {.method = methods[in->method],
-                                     .workspace = ws.id,
+                                     .workspace = c->ws.id,
                                      .path = path,
                                      .version = (uint64_t)in->version,
                                      .flags = in->is_inline ? SIGN_INLINE : 0,
                                      .expires_s = now_s() + in->expires_s,
-                                     .principal = ws.owner};
+                                     .principal = c->who.is_admin ? c->ws.owner : c->who.principal};
     if (sign_make(c->api->o.sign_key, &a, now_s(), signature, e))
         return -1;
-    write_url(&url, &a, signature);
+    write_url(&url, &a, c->ws.owner, signature);
     if (buf_check(&url, e))
         return -1;
     struct json_writer w = JSON_WRITER(&c->out);
@@ -116,14 +127,28 @@ static int get_inline(struct call *c, uint32_t *ret, struct err *e)
     return found < 0 ? -1 : 0;
 }
 
+/* Who signed it. */
+static int get_signer(struct call *c, const struct workspace_row *ws, char ret[ID_SIZE],
+                      struct err *e)
+{
+    scoped(buf_done) struct buf text = BUF_INIT(ID_SIZE);
+    int found = http_query_get(c->request, "by", &text, e);
+    if (found < 0 || buf_check(&text, e))
+        return -1;
+    (void)snprintf(ret, ID_SIZE, "%s", found > 0 && text.bytes ? text.bytes : ws->owner);
+    return 0;
+}
+
+/* Says in c->who whose it is. */
 static int check(struct call *c, const struct workspace_row *ws, const char *path, struct err *e)
 {
     scoped(buf_done) struct buf signature = BUF_INIT(SIGNATURE_SIZE);
+    struct who signer = {.scopes = c->op->scope};
     uint64_t version, expires_s;
     uint32_t flags;
     if (get_number(c, "version", &version, e) || get_number(c, "expires", &expires_s, e) ||
-        get_inline(c, &flags, e) || http_query_get(c->request, "signature", &signature, e) < 0 ||
-        buf_check(&signature, e))
+        get_inline(c, &flags, e) || get_signer(c, ws, signer.principal, e) ||
+        http_query_get(c->request, "signature", &signature, e) < 0 || buf_check(&signature, e))
         return -1;
     const struct signed_address a = {.method = c->op->method, /* that of a HEAD is GET */
                                      .workspace = ws->id,
@@ -131,8 +156,12 @@ static int check(struct call *c, const struct workspace_row *ws, const char *pat
                                      .version = version,
                                      .flags = flags,
                                      .expires_s = (int64_t)expires_s,
-                                     .principal = ws->owner};
-    return sign_check(c->api->o.sign_key, &a, now_s(), signature.bytes ? signature.bytes : "", e);
+                                     .principal = signer.principal};
+    if (sign_check(c->api->o.sign_key, &a, now_s(), signature.bytes ? signature.bytes : "", e) ||
+        rights_check(c->api->o.files, &signer, ws, (enum right)c->op->needs, e))
+        return -1;
+    c->who = signer;
+    return 0;
 }
 
 int admit_signed(struct call *c, struct err *e)
@@ -145,9 +174,7 @@ int admit_signed(struct call *c, struct err *e)
         files_workspace_known(c->api->o.files, c->param[0], &ws, &why) ||
         strcmp(ws.id, c->param[0]) != 0 || check(c, &ws, path, &why))
         return refuse(c, e);
-    (void)snprintf(c->who.principal, sizeof c->who.principal, "%s", ws.owner);
-    c->who.scopes = c->op->scope;
-    c->is_signed = true;
+    c->is_admitted = true;
     return 0;
 }
 
@@ -156,11 +183,13 @@ static const struct op ops[] = {
      .path = "/api/v1/workspaces/{ws}/sign",
      .name = "signAddress",
      .summary = "Make an address that gets or puts one file without a key, for a while.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      .body = sign_fields,
      .body_size = sizeof(struct sign_args),
      .status = 200,
      .answer = "SignedAddress",
+     .demand = demand,
      .run = sign},
 };
 

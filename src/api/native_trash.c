@@ -66,16 +66,15 @@ static struct files *files_of(const struct call *c)
 static int pin(struct call *c, struct err *e)
 {
     const struct pin_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(version_row_done) struct version_row row = {0};
     struct json_writer w = JSON_WRITER(&c->out);
     char path[PATH_BYTES_MAX + 1];
-    if (path_clean(in->path, path, e) || call_workspace(c, RIGHT_WRITE, &ws, e) ||
-        files_stat(files_of(c), &ws, path, (uint64_t)in->version, &row, e) ||
+    if (path_clean(in->path, path, e) ||
+        files_stat(files_of(c), &c->ws, path, (uint64_t)in->version, &row, e) ||
         meta_version_pin(files_meta(files_of(c)), row.file, row.version, in->pinned, e))
         return -1;
     row.is_pinned = in->pinned;
-    object_version(&w, ws.id, path, &row);
+    object_version(&w, c->ws.id, path, &row);
     return 0;
 }
 
@@ -125,13 +124,11 @@ static int purge_file(struct call *c, const struct workspace_row *ws, struct err
 static int purge(struct call *c, struct err *e)
 {
     const struct purge_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     uint64_t count = 1;
     int ways = (in->file_id != NULL) + (in->path != NULL) + in->trash;
     if (ways != 1 || (in->path && !in->version))
         return err_set(e, ERR_INVALID, "give file_id, or path and version, or trash");
-    if (call_workspace(c, RIGHT_ADMIN, &ws, e) ||
-        (in->trash ? empty_trash(c, &ws, &count, e) : purge_file(c, &ws, e)))
+    if (in->trash ? empty_trash(c, &c->ws, &count, e) : purge_file(c, &c->ws, e))
         return -1;
     struct json_writer w = JSON_WRITER(&c->out);
     jw_object(&w);
@@ -144,14 +141,12 @@ static int purge(struct call *c, struct err *e)
 static int list_trash(struct call *c, struct err *e)
 {
     const struct page_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(freep) char *next = NULL;
     struct json_writer w = JSON_WRITER(&c->out);
     struct file_rows rows;
     const struct file_query query = {
         .prefix = "", .state = FILE_TRASHED, .after = in->cursor, .limit = (uint32_t)in->limit};
-    if (call_workspace(c, RIGHT_READ, &ws, e) ||
-        meta_file_list(files_meta(files_of(c)), ws.id, &query, &rows, &next, e))
+    if (meta_file_list(files_meta(files_of(c)), c->ws.id, &query, &rows, &next, e))
         return -1;
     jw_object(&w);
     jw_key(&w, "data");
@@ -172,6 +167,7 @@ static const struct op ops[] = {
      .path = WS "/pin",
      .name = "pinVersion",
      .summary = "Keep a version whatever the server's rules for old ones are, or no longer.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(pin_args, pin_fields),
      .status = 200,
@@ -181,6 +177,7 @@ static const struct op ops[] = {
      .path = WS "/purge",
      .name = "purgeFiles",
      .summary = "Forget for good: a file in the trash, a version, or the whole trash.",
+     .needs = NEEDS_ADMIN,
      .scope = SCOPE_FILES_WRITE,
      BODY(purge_args, purge_fields),
      .status = 200,
@@ -190,6 +187,7 @@ static const struct op ops[] = {
      .path = WS "/trash",
      .name = "listTrash",
      .summary = "What was deleted and can be restored, newest first.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      QUERY(page_args, page_fields),
      .status = 200,

@@ -118,38 +118,32 @@ static struct condition kept_condition(const char *kept, struct buf *text)
 static int create(struct call *c, struct err *e)
 {
     const struct create_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(buf_done) struct buf kept = BUF_INIT(512), text = BUF_INIT(512);
     scoped(upload_done) struct upload u = {0};
     char path[PATH_BYTES_MAX + 1];
     const struct author author = call_author(c);
-    if (path_clean(in->path, path, e) || keep_condition(in, &kept, e) ||
-        call_workspace(c, RIGHT_WRITE, &ws, e))
+    if (path_clean(in->path, path, e) || keep_condition(in, &kept, e))
         return -1;
     struct condition now = condition_from(in->if_match, in->if_none_match, &text);
     const struct upload_wishes wishes = {.path = path,
                                          .size =
                                              in->size < 0 ? UPLOAD_SIZE_NONE : (uint64_t)in->size,
                                          .condition = kept.bytes};
-    if (condition_check(&now, c->api->o.files, &ws, path, e) ||
-        upload_create(c->api->o.files, &ws, &author, &wishes, &u, e))
+    if (condition_check(&now, c->api->o.files, &c->ws, path, e) ||
+        upload_create(c->api->o.files, &c->ws, &author, &wishes, &u, e))
         return -1;
-    show(c, &ws, &u);
+    show(c, &c->ws, &u);
     return 0;
 }
 
 static int get(struct call *c, struct err *e)
 {
-    scoped(workspace_row_done) struct workspace_row ws = {0};
-    return call_workspace(c, RIGHT_WRITE, &ws, e) || show_now(c, &ws, c->param[1], e) ? -1 : 0;
+    return show_now(c, &c->ws, c->param[1], e);
 }
 
 static int delete (struct call *c, struct err *e)
 {
-    scoped(workspace_row_done) struct workspace_row ws = {0};
-    if (call_workspace(c, RIGHT_WRITE, &ws, e))
-        return -1;
-    return upload_abort(c->api->o.files, &ws, c->param[1], e);
+    return upload_abort(c->api->o.files, &c->ws, c->param[1], e);
 }
 
 /* Whatever came stays, also when the client leaves or nothing more fits. */
@@ -171,12 +165,10 @@ static int append_body(struct call *c, struct append *a, struct err *e)
 static int put_piece(struct call *c, struct err *e)
 {
     const struct piece_args *in = c->query;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     struct append *a = NULL;
     uint64_t received = 0;
-    if (call_workspace(c, RIGHT_WRITE, &ws, e))
-        return -1;
-    if (append_begin(c->api->o.files, &ws, c->param[1], (uint64_t)in->offset, &a, &received, e)) {
+    if (append_begin(c->api->o.files, &c->ws, c->param[1], (uint64_t)in->offset, &a, &received,
+                     e)) {
         if (e->code == ERR_CONFLICT) {
             http_add_header(c->x, "Upload-Offset", "%" PRIu64, received);
             (void)snprintf(c->hint_text, sizeof c->hint_text, "Go on with ?offset=%" PRIu64 ".",
@@ -185,7 +177,7 @@ static int put_piece(struct call *c, struct err *e)
         }
         return -1;
     }
-    return append_body(c, a, e) || show_now(c, &ws, c->param[1], e) ? -1 : 0;
+    return append_body(c, a, e) || show_now(c, &c->ws, c->param[1], e) ? -1 : 0;
 }
 
 static int read_digit(char c)
@@ -209,21 +201,20 @@ static int read_hex(const char *hex, uint8_t ret[HASH_LEN], struct err *e)
 static int complete(struct call *c, struct err *e)
 {
     const struct complete_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0};
     scoped(upload_done) struct upload u = {0};
     scoped(commit_freep) struct commit *commit = NULL;
     scoped(buf_done) struct buf text = BUF_INIT(512);
     uint8_t sha256[HASH_LEN];
     const struct author author = call_author(c);
-    if ((in->sha256 && read_hex(in->sha256, sha256, e)) || call_workspace(c, RIGHT_WRITE, &ws, e) ||
-        upload_get(c->api->o.files, &ws, c->param[1], &u, e))
+    if ((in->sha256 && read_hex(in->sha256, sha256, e)) ||
+        upload_get(c->api->o.files, &c->ws, c->param[1], &u, e))
         return -1;
     struct condition condition = kept_condition(u.row.condition, &text);
-    if (condition_check(&condition, c->api->o.files, &ws, u.row.path, e) ||
-        upload_complete(c->api->o.files, &ws, u.row.id, &author, &condition.how,
+    if (condition_check(&condition, c->api->o.files, &c->ws, u.row.path, e) ||
+        upload_complete(c->api->o.files, &c->ws, u.row.id, &author, &condition.how,
                         in->sha256 ? sha256 : NULL, &commit, e))
         return -1;
-    return answer_change(c, &ws, commit_change(commit, 0), e);
+    return answer_change(c, &c->ws, commit_change(commit, 0), e);
 }
 
 #define BODY(type, table) .body = (table), .body_size = sizeof(struct type)
@@ -235,6 +226,7 @@ static const struct op ops[] = {
      .path = UPLOADS,
      .name = "createUpload",
      .summary = "Begin a file that comes in pieces.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(create_args, create_fields),
      .status = 201,
@@ -244,6 +236,7 @@ static const struct op ops[] = {
      .path = UPLOADS "/{id}",
      .name = "getUpload",
      .summary = "How much of it was received: go on from there.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      .status = 200,
      .answer = "Upload",
@@ -252,6 +245,7 @@ static const struct op ops[] = {
      .path = UPLOADS "/{id}",
      .name = "putPiece",
      .summary = "The next bytes. What came stays when the connection breaks.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      .flags = OP_RAW_BODY,
      QUERY(piece_args, piece_fields),
@@ -262,6 +256,7 @@ static const struct op ops[] = {
      .path = UPLOADS "/{id}",
      .name = "deleteUpload",
      .summary = "Give it up.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      .status = 204,
      .run = delete},
@@ -269,9 +264,11 @@ static const struct op ops[] = {
      .path = UPLOADS "/{id}/complete",
      .name = "completeUpload",
      .summary = "Make a file, or a new version of one, of all that came.",
+     .needs = NEEDS_WRITE,
      .scope = SCOPE_FILES_WRITE,
      BODY(complete_args, complete_fields),
      .body_is_optional = true,
+     .headers = lock_headers,
      .status = 200,
      .also = {201},
      .answer = "File",

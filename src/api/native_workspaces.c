@@ -46,11 +46,15 @@ static const struct json_field quota_fields[] = {
 
 struct change_args {
     const char *name;
+    bool intelligence, has_intelligence;
     struct quota_args quota;
 };
 
 static const struct json_field change_fields[] = {
     {JF_TEXT(struct change_args, name), .min = 1, .max = PEOPLE_NAME_MAX},
+    {JF_BOOL(struct change_args, intelligence), .is_open = true,
+     .has_at = JF_HAS(struct change_args, has_intelligence),
+     .doc = "whether its files are also found by what they mean"},
     {JF_OBJECT(struct change_args, quota, quota_fields), .doc = "only for admins"},
     {0},
 };
@@ -76,9 +80,10 @@ static int put_workspace(struct call *c, struct json_writer *w, const struct wor
                          struct err *e)
 {
     bool is_first;
-    if (is_default(c, ws, &is_first, e))
+    enum role role;
+    if (is_default(c, ws, &is_first, e) || rights_role(c->api->o.files, &c->who, ws, &role, e))
         return -1;
-    object_workspace(w, ws, is_first);
+    object_workspace(w, ws, role == ROLE_NONE ? NULL : role_names[role - 1], is_first);
     return 0;
 }
 
@@ -121,43 +126,39 @@ static int list(struct call *c, struct err *e)
 
 static int get(struct call *c, struct err *e)
 {
-    scoped(workspace_row_done) struct workspace_row ws = {0};
-    return call_workspace(c, RIGHT_READ, &ws, e) || show(c, &ws, e) ? -1 : 0;
+    return show(c, &c->ws, e);
 }
 
 static int change(struct call *c, struct err *e)
 {
     const struct change_args *in = c->in;
-    scoped(workspace_row_done) struct workspace_row ws = {0}, after = {0};
+    scoped(workspace_row_done) struct workspace_row after = {0};
     const struct workspace_change changes = {
         .name = in->name,
         .files_max = in->quota.files < 0 ? UINT64_MAX : (uint64_t)in->quota.files,
-        .bytes_max = in->quota.bytes < 0 ? UINT64_MAX : (uint64_t)in->quota.bytes};
-    if (call_workspace(c, RIGHT_ADMIN, &ws, e) ||
-        files_workspace_change(c->api->o.files, &c->who, &ws, &changes, e) ||
-        files_workspace_known(c->api->o.files, ws.id, &after, e))
+        .bytes_max = in->quota.bytes < 0 ? UINT64_MAX : (uint64_t)in->quota.bytes,
+        .intelligence = !in->has_intelligence ? 0
+                        : in->intelligence    ? 1
+                                              : -1};
+    if (files_workspace_change(c->api->o.files, &c->who, &c->ws, &changes, e) ||
+        files_workspace_known(c->api->o.files, c->ws.id, &after, e))
         return -1;
     return show(c, &after, e);
 }
 
 static int delete (struct call *c, struct err *e)
 {
-    scoped(workspace_row_done) struct workspace_row ws = {0};
-    if (call_workspace(c, RIGHT_ADMIN, &ws, e))
-        return -1;
-    return files_workspace_delete(c->api->o.files, &c->who, &ws, e);
+    return files_workspace_delete(c->api->o.files, &c->who, &c->ws, e);
 }
 
 static int usage(struct call *c, struct err *e)
 {
-    scoped(workspace_row_done) struct workspace_row ws = {0};
-    if (call_workspace(c, RIGHT_READ, &ws, e))
-        return -1;
+    (void)e;
     struct json_writer w = JSON_WRITER(&c->out);
     jw_object(&w);
     jw_key(&w, "workspace_id");
-    jw_text(&w, ws.id);
-    object_usage(&w, &ws);
+    jw_text(&w, c->ws.id);
+    object_usage(&w, &c->ws);
     jw_end_object(&w);
     return 0;
 }
@@ -171,6 +172,7 @@ static const struct op ops[] = {
      .path = WS,
      .name = "createWorkspace",
      .summary = "Make a workspace: a tree of files whose versions are kept.",
+     .needs = NEEDS_NOTHING,
      .scope = SCOPE_FILES_WRITE,
      .flags = OP_CREATES,
      BODY(create_args, create_fields),
@@ -181,6 +183,7 @@ static const struct op ops[] = {
      .path = WS,
      .name = "listWorkspaces",
      .summary = "List workspaces, newest first.",
+     .needs = NEEDS_NOTHING,
      .scope = SCOPE_FILES_READ,
      QUERY(page_args, page_fields),
      .status = 200,
@@ -190,6 +193,7 @@ static const struct op ops[] = {
      .path = WS "/{ws}",
      .name = "getWorkspace",
      .summary = "Show a workspace, by id or name; `default` is your own.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      .status = 200,
      .answer = "Workspace",
@@ -197,7 +201,8 @@ static const struct op ops[] = {
     {.method = "PATCH",
      .path = WS "/{ws}",
      .name = "changeWorkspace",
-     .summary = "Rename a workspace; as an admin, change its quota.",
+     .summary = "Rename a workspace, switch intelligence on or off; as an admin, change its quota.",
+     .needs = NEEDS_ADMIN,
      .scope = SCOPE_FILES_WRITE,
      BODY(change_args, change_fields),
      .status = 200,
@@ -207,6 +212,7 @@ static const struct op ops[] = {
      .path = WS "/{ws}",
      .name = "deleteWorkspace",
      .summary = "Delete a workspace with everything in it.",
+     .needs = NEEDS_OWN,
      .scope = SCOPE_FILES_WRITE,
      .status = 204,
      .run = delete},
@@ -214,6 +220,7 @@ static const struct op ops[] = {
      .path = WS "/{ws}/usage",
      .name = "getUsage",
      .summary = "How much is in a workspace, and how much may be.",
+     .needs = NEEDS_READ,
      .scope = SCOPE_FILES_READ,
      .status = 200,
      .answer = "Usage",

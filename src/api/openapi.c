@@ -48,7 +48,7 @@ static void put_answer(struct json_writer *w, const char *status, const char *te
     jw_object(w);
     put_text(w, "description", text);
     bool has_events = op->flags & OP_STREAMS && *status == '2';
-    const char *gives = *status != '2' ? NULL : op->gives;
+    const char *gives = *status == '2' ? op->gives : op->tell ? "text/html" : NULL;
     bool is_plain = !schema && !has_events && !gives && *status == '2' && op->status != 204;
     if (schema || has_events || is_plain || gives) {
         jw_key(w, "content");
@@ -175,7 +175,11 @@ static void put_op(struct json_writer *w, const struct op *op)
     jw_object(w);
     put_text(w, "operationId", op->name);
     put_text(w, "summary", op->summary);
-    if (op->flags & OP_PUBLIC) {
+    scoped(buf_done) struct buf scope = BUF_INIT(128);
+    scopes_print(op->scope, &scope);
+    put_text(w, "x-cicada-scope", scope.bytes ? scope.bytes : "");
+    put_text(w, "x-cicada-needs", op_needs_names[op->needs]);
+    if (op->flags & (OP_PUBLIC | OP_SHARE)) {
         jw_key(w, "security");
         jw_array(w);
         jw_end_array(w);

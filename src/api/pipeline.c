@@ -6,12 +6,15 @@
 #include <jansson.h>
 
 #include "api/api_int.h"
+#include "api/share_door.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/scope.h"
 #include "http/exchange.h"
+#include "service/object.h"
+#include "workspace/files.h"
 #include "workspace/rates.h"
 #include "json/fields.h"
 #include "json/read.h"
@@ -23,23 +26,52 @@ static const char *const status_classes[] = {"2xx", "4xx", "5xx"};
 
 /* ---- errors ---- */
 
-void write_error(struct buf *out, enum err_code code, const char *message, const char *hint,
-                 const char *request_id)
+static void put_block(struct json_writer *w, const struct lock_block *block)
+{
+    jw_key(w, "lock");
+    jw_object(w);
+    jw_key(w, "id");
+    jw_text(w, block->id);
+    jw_key(w, "path");
+    jw_text(w, block->path);
+    jw_key(w, "tree");
+    jw_bool(w, block->is_tree);
+    jw_key(w, "shared");
+    jw_bool(w, block->is_shared);
+    jw_key(w, "holder");
+    jw_text(w, block->holder);
+    object_time(w, "expires_at", block->expires_us);
+    jw_end_object(w);
+}
+
+/* `block`: the lock that was in the way; NULL: none was. */
+static void write_body(struct buf *out, const struct err *e, const char *hint,
+                       const char *request_id, const struct lock_block *block)
 {
     struct json_writer w = JSON_WRITER(out);
     jw_object(&w);
     jw_key(&w, "error");
     jw_object(&w);
     jw_key(&w, "code");
-    jw_text(&w, err_wire(code));
+    jw_text(&w, err_wire(e->code));
     jw_key(&w, "message");
-    jw_text(&w, message);
+    jw_text(&w, e->text);
     jw_key(&w, "hint");
     jw_text(&w, hint);
     jw_key(&w, "request_id");
     jw_text(&w, request_id);
+    if (block)
+        put_block(&w, block);
     jw_end_object(&w);
     jw_end_object(&w);
+}
+
+void write_error(struct buf *out, enum err_code code, const char *message, const char *hint,
+                 const char *request_id)
+{
+    struct err e = {.code = code};
+    (void)snprintf(e.text, sizeof e.text, "%s", message);
+    write_body(out, &e, hint, request_id, /* block= */ NULL);
 }
 
 /* What to do next, where the message does not say it. */
@@ -62,6 +94,8 @@ static const char *hint_for(enum err_code code)
     case ERR_RANGE: return "Ask for less: Content-Range of this answer says how long the file is.";
     case ERR_QUOTA:
         return "Purge the trash or old versions, or ask who runs this server for a larger quota.";
+    case ERR_LOCKED:
+        return "Wait until the lock ends, send its token as Lock-Token, or ask an admin to break it.";
     case ERR_NO_SPACE: return "The server's disk is full: tell who runs it. Nothing was changed.";
     case ERR_INTERNAL:
     case ERR_PROTOCOL:
@@ -77,14 +111,30 @@ static bool is_fault(enum err_code code)
     return code == ERR_INTERNAL || code == ERR_PROTOCOL || code == ERR_DAMAGED;
 }
 
+static uint32_t seconds_until(int64_t wall_us)
+{
+    int64_t left_us = wall_us - clock_wall_us();
+    return left_us > 0 ? (uint32_t)(left_us / 1000000 + 1) : 1;
+}
+
 static void set_error(struct call *c, const struct err *e)
 {
     c->status = err_http(e->code);
     if ((c->status == 429 || c->status == 503) && c->retry_after_s == 0)
         c->retry_after_s = RETRY_S;
+    const struct lock_block *block =
+        e->code == ERR_LOCKED && *c->pass.block.id ? &c->pass.block : NULL;
+    if (block && c->retry_after_s == 0)
+        c->retry_after_s = seconds_until(block->expires_us);
     buf_done(&c->out);
-    write_error(&c->out, e->code, is_fault(e->code) ? "something went wrong" : e->text,
-                c->hint ? c->hint : hint_for(e->code), c->id);
+    const char *hint = c->hint ? c->hint : hint_for(e->code);
+    struct err told = *e;
+    if (is_fault(e->code))
+        (void)err_set(&told, e->code, "something went wrong");
+    if (c->op && c->op->tell)
+        c->op->tell(c, &told, hint);
+    else
+        write_body(&c->out, &told, hint, c->id, block);
 }
 
 /* ---- who ---- */
@@ -124,7 +174,7 @@ static int identify(struct call *c, struct err *e)
     bool is_ours = peer->is_unix && (peer->uid == o->local_uid || peer->uid == 0);
     if (c->op->flags & OP_PUBLIC)
         return 0;
-    if (c->op->admit && has_signature(c->request))
+    if (c->op->flags & OP_SHARE || (c->op->admit && has_signature(c->request)))
         return c->op->admit(c, e);
     if (!secret.ptr && is_ours) {
         people_local(o->people, &c->who);
@@ -138,6 +188,44 @@ static int identify(struct call *c, struct err *e)
         return refuse_wait(c, wait_ms);
     rates_peer_failed(o->rates, peer->address);
     return err_set(e, ERR_UNAUTHORIZED, "this key is not known, has expired or was revoked");
+}
+
+/* ---- may they ---- */
+
+static bool is_right(enum op_needs needs)
+{
+    return needs >= NEEDS_READ && needs <= NEEDS_OWN;
+}
+
+/* The workspace of the address. A signed address was made by somebody who had the right. */
+static int find_workspace(struct call *c, struct err *e)
+{
+    struct files *files = c->api->o.files;
+    if (!is_right(c->op->needs))
+        return 0;
+    if (c->is_admitted)
+        return files_workspace_known(files, c->param[0], &c->ws, e);
+    return files_workspace(files, &c->who, c->param[0], (enum right)c->op->needs, &c->ws, e);
+}
+
+static int may(struct call *c, struct err *e)
+{
+    if (c->op->scope && who_may(&c->who, c->op->scope, e))
+        return -1;
+    return find_workspace(c, e);
+}
+
+static int may_this(struct call *c, struct err *e)
+{
+    enum scope scope = 0;
+    enum op_needs needs = NEEDS_NOT_SAID;
+    if (!c->op->demand)
+        return 0;
+    c->op->demand(c, &scope, &needs);
+    if (scope && who_may(&c->who, scope, e))
+        return -1;
+    return is_right(needs) ? rights_check(c->api->o.files, &c->who, &c->ws, (enum right)needs, e)
+                           : 0;
 }
 
 /* ---- how often ---- */
@@ -246,6 +334,13 @@ static int decode_query(struct call *c, struct buf *text, struct err *e)
     return fields_from_pairs(c->op->query ? c->op->query : nothing, pairs, count, c->query, e);
 }
 
+/* Tokens of locks; whether they are good is seen by what they are needed for. */
+static int present(struct call *c, struct err *e)
+{
+    struct str tokens = http_header_get(c->request, "Lock-Token");
+    return tokens.ptr ? lock_present(&c->pass, tokens, e) : 0;
+}
+
 static int recall(struct call *c, struct err *e)
 {
     struct str key = http_header_get(c->request, "Idempotency-Key");
@@ -274,20 +369,22 @@ static int pass(struct call *c, struct decoded *d, struct err *e)
             http_add_header(c->x, "Allow", "%s", allow.bytes);
         return -1;
     }
-    if (identify(c, e) || (c->op->scope && who_may(&c->who, c->op->scope, e)) || count(c, e))
+    if (identify(c, e) || may(c, e) || count(c, e))
         return -1;
-    if (decode_query(c, &d->query, e) || decode_body(c, &d->raw, e) || recall(c, e)) {
+    if (decode_query(c, &d->query, e) || decode_body(c, &d->raw, e) || present(c, e) ||
+        may_this(c, e) || recall(c, e)) {
         if (c->op->flags & OP_RUNS)
             rates_run_refund(c->api->o.rates, &c->who);
         return -1;
     }
+    if (call_act_begin(c, e))
+        return -1;
     return c->op->run(c, e);
 }
 
 static void send_answer(struct call *c)
 {
     struct err ignored = {0}; /* the client has left: nobody is there to be told */
-    const char *type = "application/json";
     if (c->status == 0)
         c->status = c->op->status;
     if (c->out.failed) {
@@ -296,9 +393,10 @@ static void send_answer(struct call *c)
     }
     if (c->retry_after_s)
         http_add_header(c->x, "Retry-After", "%u", c->retry_after_s);
-    if (c->status == 401)
+    if (c->status == 401 && !(c->op && c->op->flags & OP_SHARE))
         http_add_header(c->x, "WWW-Authenticate", "Bearer realm=\"cicada\"");
     http_add_header(c->x, "Cache-Control", "no-store");
+    const char *type = c->type ? c->type : "application/json";
     (void)http_send(c->x, c->status, c->status == 204 ? NULL : type, c->out.bytes, c->out.len,
                     &ignored);
 }
@@ -316,7 +414,7 @@ static void log_request(struct call *c, const struct err *e, int64_t begun_us, b
     } where = {.path = str_of("-"), .method = str_of("-")};
     if (!c->is_parked) { /* otherwise the request is not ours any more */
         where.method = c->request->method;
-        where.path = c->request->path;
+        where.path = share_hide(c->request->path);
         where.peer = c->request->peer->address;
     }
     log_line(c->api->o.log, is_bad ? LOG_ERROR : LOG_INFO, "request", LOG_STR("id", c->id),
@@ -339,6 +437,8 @@ static void finish(struct call *c, struct decoded *d)
     free(c->in);
     free(c->query);
     json_decref(c->json);
+    workspace_row_done(&c->ws);
+    share_leave(c);
     buf_done(&c->out);
     buf_done(&d->raw);
     buf_done(&d->query);
@@ -360,6 +460,7 @@ void api_handle(void *arg, struct http_exchange *x)
         return;
     }
     int failed = pass(&c, &d, &e);
+    call_act_end(&c, failed, &e);
     if (failed && !c.is_answered)
         set_error(&c, &e);
     if (!c.is_answered)

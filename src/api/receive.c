@@ -48,7 +48,8 @@ int receive_file(struct call *c, const struct workspace_row *ws, const struct re
 {
     const struct author author = call_author(c);
     scoped(commit_freep) struct commit *commit = NULL;
-    if (commit_new(c->api->o.files, ws, &author, COMMIT_UPLOAD, &commit, e) ||
+    if (lock_check(c->api->o.files, ws, r->path, &author, e) ||
+        commit_new(c->api->o.files, ws, &author, COMMIT_UPLOAD, &commit, e) ||
         commit_put(commit, r->path, &r->how, r->size, e) || copy_body(commit, r, e) ||
         commit_end(commit, e) || check_hash(commit_change(commit, 0), r->sha256, e) ||
         (r->check && r->check(r->check_arg, e)) || commit_finish(commit, e))

@@ -5,11 +5,19 @@
 #include "base/str.h"
 #include "http/exchange.h"
 
-enum { TABLES = 13 };
-static const struct op_table *const tables[TABLES] = {
-    &native_sessions, &native_runs,  &native_keys,    &native_workspaces, &native_files,
-    &native_edits,    &native_trash, &native_uploads, &native_archives,   &native_blob,
-    &native_sign,     &native_store, &native_other};
+static const struct op_table *const tables[] = {
+    &native_lineage, &native_sessions, &native_runs,   &native_keys,     &native_workspaces,
+    &native_files,   &native_edits,    &native_trash,  &native_uploads,  &native_archives,
+    &native_blob,    &native_sign,     &native_store,  &native_other,    &native_members,
+    &native_locks,   &native_shares,   &share_doors,   &native_tickets,  &native_usage,
+    &join_doors,     &native_audit,    &native_events, &native_webhooks, &native_search};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+const char *const op_needs_names[] = {
+    [NEEDS_NOT_SAID] = "",   [NEEDS_READ] = "read",   [NEEDS_WRITE] = "write",
+    [NEEDS_ADMIN] = "admin", [NEEDS_OWN] = "own",     [NEEDS_NOTHING] = "nothing",
+    [NEEDS_OWNER] = "owner", [NEEDS_NAMED] = "named", [NEEDS_SERVER] = "server",
+};
 
 const struct op *op_at(size_t index)
 {

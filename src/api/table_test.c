@@ -119,6 +119,20 @@ static void operations_have_names_of_their_own_and_schemas_that_exist(void **sta
     json_decref(document);
 }
 
+static void every_operation_says_what_it_needs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; op_at(i); i++) {
+        const struct op *op = op_at(i);
+        if (op->needs == NEEDS_NOT_SAID)
+            fail_msg("%s does not say what it needs: op.h", op->name);
+        bool is_of_workspace = op->needs >= NEEDS_READ && op->needs <= NEEDS_OWN;
+        assert_true(!is_of_workspace || strstr(op->path, "/{ws}"));
+        assert_true((op->needs == NEEDS_SERVER) == (op->scope == SCOPE_ADMIN));
+        assert_true(!(op->flags & OP_PUBLIC) || op->needs == NEEDS_NOTHING);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_rest_of_a_path_keeps_its_slashes),
         cmocka_unit_test(another_method_is_told_which_there_are),
         cmocka_unit_test(operations_have_names_of_their_own_and_schemas_that_exist),
+        cmocka_unit_test(every_operation_says_what_it_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,3 +30,30 @@ int clock_poll_ms(int64_t deadline_us)
     int64_t ms = (left_us + 999) / 1000;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
+
+/* Days from 1970 to the first of a month; years begin in March here, so that leap days come last. */
+static int64_t first_of(int64_t year, int64_t month)
+{
+    int64_t y = month <= 2 ? year - 1 : year,
+            of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5;
+    return y * 365 + y / 4 - y / 100 + y / 400 + of_year - 719468;
+}
+
+struct month clock_month(int year, int number)
+{
+    return (struct month){.year = year,
+                          .number = number,
+                          .first = first_of(year, number),
+                          .next =
+                              number == 12 ? first_of(year + 1, 1) : first_of(year, number + 1)};
+}
+
+struct month clock_month_of(int64_t day)
+{
+    int year = (int)(1970 + day / 366), number = 1; /* too early a year by a few, if at all */
+    while (first_of(year + 1, 1) <= day)
+        year++;
+    while (number < 12 && first_of(year, number + 1) <= day)
+        number++;
+    return clock_month(year, number);
+}

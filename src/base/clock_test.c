@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -65,6 +66,25 @@ static void a_deadline_further_than_poll_can_wait_is_cut(void **state)
     assert_int_equal(clock_poll_ms(CLOCK_NEVER - 1), INT_MAX);
 }
 
+static void months_follow_each_other_through_leap_years(void **state)
+{
+    (void)state;
+    int64_t day = 0;
+    for (int year = 1970; year < 2110; year++) {
+        bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+        const int lengths[] = {31, is_leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+        for (int i = 0; i < 12; i++) {
+            struct month m = clock_month(year, i + 1);
+            assert_int_equal(m.first, day);
+            day += lengths[i];
+            assert_int_equal(m.next, day);
+            struct month last = clock_month_of(day - 1), first = clock_month_of(m.first);
+            assert_true(last.year == year && last.number == i + 1 && last.first == m.first);
+            assert_true(first.year == year && first.number == i + 1 && first.next == m.next);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +94,7 @@ int main(void)
         cmocka_unit_test(a_deadline_that_never_comes_waits_for_ever),
         cmocka_unit_test(the_wait_is_rounded_up),
         cmocka_unit_test(a_deadline_further_than_poll_can_wait_is_cut),
+        cmocka_unit_test(months_follow_each_other_through_leap_years),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

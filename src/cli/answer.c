@@ -93,6 +93,7 @@ int answer_exit_code(const struct err *e)
     case ERR_NOT_FOUND:
     case ERR_TOO_LARGE:
     case ERR_MISMATCH: return EXIT_USAGE;
+    case ERR_LOCKED: return EXIT_LOCKED;
     case ERR_GONE: return EXIT_CANCELLED;
     default: return EXIT_NO_JAIL;
     }

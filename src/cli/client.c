@@ -64,6 +64,11 @@ void client_watch(struct client *c, const struct watch *watch)
     c->watch = *watch;
 }
 
+void client_lock(struct client *c, const char *tokens)
+{
+    c->lock_tokens = tokens && *tokens ? tokens : NULL;
+}
+
 bool client_is_waiting(const struct client *c)
 {
     return c->is_waiting;

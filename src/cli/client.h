@@ -82,6 +82,10 @@ static inline void client_freep(struct client **c)
  * The watch is copied. */
 void client_watch(struct client *c, const struct watch *watch);
 
+/* Sends `tokens` of locks, with commas between, along with every call from now on that is no GET; NULL or
+ * "": none. Borrowed. */
+void client_lock(struct client *c, const char *tokens);
+
 /* One answer. *ret is the JSON of it, NULL for one without content; the caller owns it. Blocks. */
 int client_call(struct client *c, const struct call *call, struct json_t **ret, struct err *e);
 

@@ -18,7 +18,8 @@ struct client {
     CURL *easy;  /* for calls */
     CURL *aside; /* for client_aside; NULL: not needed so far */
     struct watch watch;
-    bool is_waiting; /* for a server that is full */
+    const char *lock_tokens; /* NULL: none */
+    bool is_waiting;         /* for a server that is full */
     char hint[ANSWER_HINT_SIZE];
     char curl_text[CURL_ERROR_SIZE];
 };

@@ -36,6 +36,11 @@ static bool add_header(struct curl_slist **list, const char *name, const char *v
     return add_line(list, line);
 }
 
+static bool is_change(const struct call *call)
+{
+    return call->body || call->source || (call->method && strcmp(call->method, "GET") != 0);
+}
+
 static int make_headers(const struct transfer *t, const struct call *call, struct curl_slist **ret,
                         struct err *e)
 {
@@ -50,6 +55,8 @@ static int make_headers(const struct transfer *t, const struct call *call, struc
         (!call->body || add_header(&list, "Content-Type", "application/json")) &&
         (!*a->key || add_header(&list, "Authorization", bearer)) &&
         (!call->key || add_header(&list, "Idempotency-Key", call->key)) &&
+        (!is_change(call) || !t->client->lock_tokens ||
+         add_header(&list, "Lock-Token", t->client->lock_tokens)) &&
         (!call->last_id || add_header(&list, "Last-Event-ID", call->last_id));
     for (int i = 0; is_made && i < CALL_HEADERS_MAX && call->headers[i]; i++)
         is_made = add_line(&list, call->headers[i]);

@@ -15,6 +15,7 @@
 #include "cli/exit.h"
 #include "cli/note.h"
 #include "cli/programs.h"
+#include "meaning/meaning.h"
 #include "session/images.h"
 #include "session/kernel.h"
 #include "session/spawner.h"
@@ -39,7 +40,9 @@ struct findings {
     struct err failure; /* why not */
     struct image image; /* the current one; fd -1: none, and why: */
     struct err no_image;
-    bool is_attach_slow; /* maybe: cgroup v1 without favordynmods */
+    struct meaning *meaning; /* the sentence encoder; NULL: no memory */
+    struct err no_meaning;   /* "": it works */
+    bool is_attach_slow;     /* maybe: cgroup v1 without favordynmods */
 };
 
 struct mechanism_text {
@@ -158,9 +161,19 @@ static void put_image(const struct findings *f, struct buf *out)
         buf_fmt(out, "image      none, sessions start slower: %s\n", f->no_image.text);
 }
 
+static void put_encoder(const struct findings *f, struct buf *out)
+{
+    if (*f->no_meaning.text)
+        buf_fmt(out, "encoder    none, search finds words only: %s\n", f->no_meaning.text);
+    else
+        buf_fmt(out, "encoder    %s: search finds what means the same\n",
+                meaning_model(f->meaning));
+}
+
 static void put_jail(const struct findings *f, struct buf *out)
 {
     put_image(f, out);
+    put_encoder(f, out);
     if (f->is_attach_slow && f->start_us > SLOW_START_US && f->image.fd >= 0)
         buf_str(out, "cgroups    starting a session can take 5 to 13 ms longer here; mount the v1 "
                      "hierarchies with the option favordynmods, or use cgroup v2\n");
@@ -243,6 +256,20 @@ static void put_json_image(struct json_writer *w, const struct findings *f)
     jw_end_object(w);
 }
 
+static void put_json_encoder(struct json_writer *w, const struct findings *f)
+{
+    bool is_there = !*f->no_meaning.text;
+    jw_key(w, "encoder");
+    jw_object(w);
+    jw_key(w, "available");
+    jw_bool(w, is_there);
+    jw_key(w, "model");
+    jw_text(w, is_there ? meaning_model(f->meaning) : NULL);
+    jw_key(w, "error");
+    jw_text(w, is_there ? NULL : f->no_meaning.text);
+    jw_end_object(w);
+}
+
 static void put_json(const struct findings *f, struct buf *out)
 {
     struct json_writer w = JSON_WRITER(out);
@@ -254,6 +281,7 @@ static void put_json(const struct findings *f, struct buf *out)
         put_json_mechanism(&w, f, m);
     jw_end_array(&w);
     put_json_image(&w, f);
+    put_json_encoder(&w, f);
     jw_key(&w, "slow_cgroup_attach");
     jw_bool(&w, f->is_attach_slow);
     jw_key(&w, "sandbox");
@@ -272,11 +300,21 @@ static void put_json(const struct findings *f, struct buf *out)
     buf_str(out, "\n");
 }
 
+/* The encoder of this installation; what a server is configured to use is in its own log. */
+static void look_for_encoder(struct findings *f)
+{
+    char path[PATH_MAX];
+    const struct meaning_options options = {.file = programs_encoder(path) ? path : NULL};
+    if (meaning_open(&options, &f->meaning, &f->no_meaning) == 0)
+        (void)meaning_ready(f->meaning, &f->no_meaning); /* which then says why not */
+}
+
 static int examine(bool is_json)
 {
     struct findings f = {.image = IMAGE_NONE};
     struct spawner *s = NULL;
     (void)uname(&f.host); /* cannot fail with a valid pointer */
+    look_for_encoder(&f);
     if (programs_spawner(&s, &f.failure) == 0) {
         f.hello = spawner_hello(s);
         f.is_attach_slow = f.hello->cgroup == 1 && !favours_moves();
@@ -290,6 +328,7 @@ static int examine(bool is_json)
         put_human(&f, &text);
     int code = !f.has_answered ? EXIT_NO_JAIL : f.hello->tier == TIER_FULL ? EXIT_DONE : EXIT_ERROR;
     image_done(&f.image);
+    meaning_close(f.meaning);
     spawner_close(s);
     return print_out(&text) ? EXIT_NO_JAIL : code;
 }

@@ -16,15 +16,15 @@
 /* clang-format off */
 const struct option files_rm_options[] = {
     {FILES_DEEP, 'r', "recursive", NULL, "also directories, with everything in them"},
-    VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+    VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
 const struct option files_mv_options[] = {
     {FILES_FORCE, 'f', "force", NULL, "replace a file that is there; its versions are kept"},
-    VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+    VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
 const struct option files_cp_options[] = {
     {FILES_FORCE, 'f', "force", NULL, "replace a file that is there; its versions are kept"},
     {FILES_VERSION, 'v', "version", "N", "copy this version, not the newest"},
-    VERB_IN_WORKSPACE, VERB_COMMON, {0}};
-const struct option files_mkdir_options[] = {VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+    VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+const struct option files_mkdir_options[] = {VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
 /* clang-format on */
 
 static int delete (struct remote *r, const char *workspace, const char *path, bool is_deep,

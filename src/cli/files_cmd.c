@@ -15,6 +15,8 @@ static const struct verb verbs[] = {
     {"mkdir", "PATH...", 1, VERB_OPERANDS_MAX, files_mkdir_options, "make directories, also above it", files_mkdir},
     {"history", "PATH", 1, 1, files_history_options, "list the versions of a file, newest first", files_history},
     {"diff", "PATH [FROM [TO]]", 1, 3, files_diff_options, "what changed between two versions", verb_file_diff},
+    {"why", "PATH", 1, 1, files_why_options, "where a file comes from: runs, and what they read", files_why},
+    {"reproduce", "PATH", 1, 1, files_reproduce_options, "make a file once more: is it the same?", files_reproduce},
     {"restore", "PATH...", 1, VERB_OPERANDS_MAX, files_restore_options, "from the trash, or an old version", files_restore},
     {"trash", "[ls|restore NAME...|empty]", 0, VERB_OPERANDS_MAX, files_trash_options, "what was removed", files_trash},
     {0},
@@ -34,6 +36,7 @@ static const struct verb_command command = {
                 "  cicada files get report.pdf\n"
                 "  pg_dump db | cicada files put - -t dump.sql\n"
                 "  cicada files history report.pdf\n"
+                "  cicada files why chart.png\n"
                 "  cicada files restore report.pdf --version 3\n"};
 
 int files_main(int argc, char **argv)

@@ -22,6 +22,7 @@ enum {
     FILES_TO,
     FILES_VERSION,
     FILES_FORCE,
+    FILES_LATEST,
 };
 
 enum { FILES_LIST_MAX = 100000, FILES_BODY_MAX = 16384 };
@@ -29,7 +30,7 @@ enum { FILES_LIST_MAX = 100000, FILES_BODY_MAX = 16384 };
 extern const struct option files_ls_options[], files_get_options[], files_put_options[],
     files_cat_options[], files_rm_options[], files_mv_options[], files_cp_options[],
     files_history_options[], files_diff_options[], files_restore_options[], files_trash_options[],
-    files_mkdir_options[];
+    files_mkdir_options[], files_why_options[], files_reproduce_options[];
 
 int files_ls(struct remote *r, const struct verb_input *in, struct err *e);
 int files_get(struct remote *r, const struct verb_input *in, struct err *e);
@@ -42,6 +43,8 @@ int files_history(struct remote *r, const struct verb_input *in, struct err *e);
 int verb_file_diff(struct remote *r, const struct verb_input *in, struct err *e);
 int files_restore(struct remote *r, const struct verb_input *in, struct err *e);
 int files_trash(struct remote *r, const struct verb_input *in, struct err *e);
+int files_why(struct remote *r, const struct verb_input *in, struct err *e);
+int files_reproduce(struct remote *r, const struct verb_input *in, struct err *e);
 int files_mkdir(struct remote *r, const struct verb_input *in, struct err *e);
 
 /* The one that was named, or the default one. */

@@ -22,7 +22,7 @@ enum { LISTED_MAX = 20, FILES_MAX = 1000000 };
 const struct option files_put_options[] = {
     {FILES_TO, 't', "to", "PATH", "where to: a directory if it ends with a slash, exists as one, or\n"
                                   "there are several files; otherwise the new name"},
-    VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+    VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
 /* clang-format on */
 
 /* A file here, and where it goes. */

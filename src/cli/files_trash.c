@@ -20,12 +20,12 @@ enum { LIST_PRESET = 1000 };
 const struct option files_restore_options[] = {
     {FILES_VERSION, 'v', "version", "N", "make this version the newest again"},
     {FILES_TO, 't', "to", "PATH", "from the trash to another path than where it was"},
-    VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+    VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
 const struct option files_trash_options[] = {
     {FILES_TO, 't', "to", "PATH", "restore: to another path than where it was"},
     {FILES_LIMIT, 'n', "limit", "N", "ls: at most so many (1000)"},
     {FILES_FORCE, 'f', "force", NULL, "empty: really; it cannot be undone"},
-    VERB_IN_WORKSPACE, VERB_COMMON, {0}};
+    VERB_LOCKED, VERB_IN_WORKSPACE, VERB_COMMON, {0}};
 
 static const struct column trash_columns[] = {
     {"SIZE", true, false}, {"DELETED", false, false}, {"ID", false, false}, {"NAME", false, false}};

@@ -32,10 +32,12 @@ static const struct option fsck_options[] = {
 
 void fsck_help(struct buf *out)
 {
-    buf_str(out, "usage: cicada fsck [--data DIR] [--quick] [--packs] [--json]\n\n"
-                 "Checks the store of a server that is not running: the database, every pack, and\n"
-                 "that every version of every file can be read and is what was written. Changes\n"
-                 "nothing. Best run as the server's user, or as root.\n\n");
+    buf_str(
+        out,
+        "usage: cicada fsck [--data DIR] [--quick] [--packs] [--json]\n\n"
+        "Checks the store of a server that is not running: the database, every pack, and\n"
+        "that every version of every file can be read and is what was written, and that\n"
+        "nobody changed the audit. Changes nothing. Best run as the server's user, or as root.\n\n");
     args_help(fsck_options, out);
     buf_str(out, "\nexit code:\n"
                  "    0  nothing is wrong\n"
@@ -118,6 +120,7 @@ static void put_figures(struct json_writer *w, const struct check_result *r)
     put(w, "records", r->records);
     put(w, "bytes", r->bytes);
     put(w, "garbage_bytes", r->garbage_bytes);
+    put(w, "audit_entries", r->audit_entries);
 }
 
 static void put_words(struct buf *out, const struct check_result *r, bool is_packs_alone)
@@ -132,7 +135,8 @@ static void put_words(struct buf *out, const struct check_result *r, bool is_pac
     if (is_packs_alone)
         buf_fmt(out, ", %" PRIu64 " contents incomplete", r->incomplete);
     else
-        buf_fmt(out, ", %s of it garbage", size_text(r->garbage_bytes, space));
+        buf_fmt(out, ", %s of it garbage, %" PRIu64 " entries of the audit",
+                size_text(r->garbage_bytes, space), r->audit_entries);
     buf_str(out, "\n");
 }
 

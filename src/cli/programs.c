@@ -52,6 +52,21 @@ int programs_spawner(struct spawner **ret, struct err *e)
     return spawner_open(programs.spawn, programs.kernel, programs.load, ret, e);
 }
 
+bool programs_encoder(char ret[PATH_MAX])
+{
+    static const char *const places[] = {"encoder", "../share/cicada/encoder"};
+    char dir[PATH_MAX];
+    struct err ignored = {0};
+    if (own_directory(dir, &ignored))
+        return false;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int len = snprintf(ret, PATH_MAX, "%s/%s/use-lite-q8.bin", dir, places[i]);
+        if (len < PATH_MAX && access(ret, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *work_base(void)
 {
     const char *own = getenv("CICADA_TMP"), *general = getenv("TMPDIR");

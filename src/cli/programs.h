@@ -7,6 +7,7 @@
 #define CLI_PROGRAMS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct err;
 struct spawner;
@@ -20,6 +21,10 @@ int programs_find(struct programs *ret, struct err *e);
 
 /* Finds them and starts the spawner. Fails like programs_find and spawner_open. Blocks. */
 int programs_spawner(struct spawner **ret, struct err *e);
+
+/* The weights of the sentence encoder: in encoder/ beside cicada (in a build directory) or in
+ * ../share/cicada/encoder (installed). False when there are none. */
+bool programs_encoder(char ret[PATH_MAX]);
 
 /* The directory in which work directories are made: CICADA_TMP, TMPDIR, or /var/tmp. */
 const char *work_base(void);

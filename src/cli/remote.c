@@ -1,6 +1,7 @@
 #include "cli/remote.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,6 +12,7 @@
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "cli/launch.h"
+#include "cli/locks_int.h"
 #include "cli/pick.h"
 #include "cli/state_dir.h"
 
@@ -60,7 +62,10 @@ int remote_open(struct remote *r, struct err *e)
             "this needs a server, and CICADA_SOCKET is off; unset it, or set CICADA_URL");
     if (address.kind == ADDRESS_NONE && start_own(r, &address, e))
         return -1;
-    return client_open(&address, &r->notes, &r->client, e);
+    if (client_open(&address, &r->notes, &r->client, e))
+        return -1;
+    client_lock(r->client, getenv(LOCK_ENVIRONMENT));
+    return 0;
 }
 
 void remote_done(struct remote *r)

@@ -167,7 +167,7 @@ static void errors_files_and_hints_are_complete(void **state)
          .has_sha256 = true,
          .mime = "text/csv"},
         {.path = "b\xff", .change = FILE_DELETED, .mime = "application/octet-stream"}};
-    struct not_captured missed[] = {{"link", "symbolic link"}};
+    struct not_captured missed[] = {{.path = "link", .reason = "symbolic link"}};
     struct run run = empty_run();
     run.end = END_ERROR;
     run.error = (struct run_error){"ValueError", "no", "Traceback ...", 3};

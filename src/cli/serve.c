@@ -123,6 +123,7 @@ static int parse(int argc, char **argv, struct wishes *w, struct err *e)
 static int run_server(struct wishes *w, const struct config *config, struct err *e)
 {
     struct programs programs;
+    char encoder[PATH_MAX];
     const char *image_dir = getenv("CICADA_IMAGE_DIR");
     if (programs_find(&programs, e))
         return -1;
@@ -130,6 +131,8 @@ static int run_server(struct wishes *w, const struct config *config, struct err 
                                           .kernel_path = programs.kernel,
                                           .load_path = programs.load,
                                           .image_dir = image_dir && *image_dir ? image_dir : NULL,
+                                          .encoder_path =
+                                              programs_encoder(encoder) ? encoder : NULL,
                                           .config = config,
                                           .reload = load,
                                           .arg = w};

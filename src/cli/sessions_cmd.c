@@ -192,6 +192,7 @@ static const struct verb verbs[] = {
     {"interrupt", "SESSION", 1, 1, plain_options, "interrupt what it runs; variables stay", interrupt},
     {"restart", "SESSION", 1, 1, plain_options, "a fresh interpreter; files stay", restart},
     {"rename", "SESSION NAME", 2, 2, plain_options, "give it another name", rename_session},
+    {"export", "SESSION [-o FILE]", 1, 1, session_export_options, "its code and results as a notebook or a script", session_export},
     {0},
 };
 /* clang-format on */

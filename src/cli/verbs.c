@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/exit.h"
 #include "cli/note.h"
 #include "cli/remote.h"
@@ -111,6 +112,8 @@ int verbs_main(const struct verb_command *c, int argc, char **argv)
     text_locale();
     if (remote_open(&r, &e))
         return remote_failure(&r, &e);
+    if (in.values[VERB_LOCK])
+        client_lock(r.client, in.values[VERB_LOCK]);
     int code = v->main(&r, &in, &e);
     return code < 0 ? remote_failure(&r, &e) : code;
 }

@@ -19,10 +19,10 @@ struct table;
 struct remote;
 struct shelf;
 
-enum { VERB_OPTIONS_MAX = 16, VERB_OPERANDS_MAX = 64 };
+enum { VERB_OPTIONS_MAX = 24, VERB_OPERANDS_MAX = 64 };
 
 /* Options every verb may have; others of a verb are numbered from VERB_OWN on. */
-enum { VERB_JSON = 1, VERB_HELP, VERB_WORKSPACE, VERB_OWN };
+enum { VERB_JSON = 1, VERB_HELP, VERB_WORKSPACE, VERB_LOCK, VERB_OWN };
 #define VERB_COMMON                                                              \
     {VERB_JSON, 0, "json", NULL, "print JSON instead: one object on each line"}, \
     {                                                                            \
@@ -33,6 +33,13 @@ enum { VERB_JSON = 1, VERB_HELP, VERB_WORKSPACE, VERB_OWN };
     {                                                             \
         VERB_WORKSPACE, 'w', "workspace", "NAME",                 \
             "in this workspace, by name or id (your default one)" \
+    }
+
+/* Of what changes files. */
+#define VERB_LOCKED                                                                \
+    {                                                                              \
+        VERB_LOCK, 0, "lock", "TOKEN",                                             \
+            "of `cicada lock`, or several with commas between (CICADA_LOCK_TOKEN)" \
     }
 
 struct verb_input {

@@ -1,5 +1,6 @@
 /* `cicada workspaces`: where files are kept. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -25,8 +26,12 @@ static const struct option rm_options[] = {
     VERB_COMMON, {0}};
 
 static const struct column columns[] = {
-    {"NAME", false, true}, {"ID", false, false}, {"FILES", true, false}, {"SIZE", true, false},
+    {"NAME", false, true}, {"ID", false, false}, {"ROLE", false, false}, {"FILES", true, false}, {"SIZE", true, false},
     {"KEPT", true, false}, {"CREATED", false, false}};
+
+static const struct column member_columns[] = {
+    {"NAME", false, true}, {"PRINCIPAL", false, false}, {"KIND", false, false}, {"ROLE", false, false},
+    {"SINCE", false, false}};
 /* clang-format on */
 
 /* A default workspace may have no name of its own. */
@@ -40,6 +45,7 @@ static void add_row(struct table *t, const json_t *workspace)
 {
     table_add(t, name_of(workspace), NULL);
     table_add(t, pick_text(workspace, "id"), NULL);
+    table_add(t, pick_text(workspace, "role"), NULL);
     verb_add_count(t, pick_count(workspace, "files"));
     verb_add_size(t, pick_count(workspace, "bytes"));
     verb_add_size(t, pick_count(workspace, "kept_bytes"));
@@ -87,6 +93,85 @@ static int rename_workspace(struct remote *r, const struct verb_input *in, struc
     return verb_tell(r, in, workspace, "renamed:");
 }
 
+/* Whether its files are also found by what they mean. */
+static int intelligence(struct remote *r, const struct verb_input *in, struct err *e)
+{
+    scoped(buf_done) struct buf url = BUF_INIT(CALL_PATH_MAX), body = BUF_INIT(BODY_MAX);
+    scoped(json_decrefp) json_t *workspace = NULL;
+    bool is_on = strcmp(in->operands[1], "on") == 0;
+    if (!is_on && strcmp(in->operands[1], "off") != 0)
+        return err_set(e, ERR_INVALID, "say `intelligence WORKSPACE on` or `off`");
+    workspace_url(in->operands[0], /* door= */ NULL, &url);
+    buf_fmt(&body, "{\"intelligence\": %s}", is_on ? "true" : "false");
+    const struct call call = {.method = "PATCH", .path = url.bytes, .body = &body};
+    if (buf_check(&body, e) || buf_check(&url, e) || client_call(r->client, &call, &workspace, e))
+        return -1;
+    return verb_tell(r, in, workspace, is_on ? "found by meaning, too:" : "found by words only:");
+}
+
+/* ---- members ---- */
+
+static void add_member_row(struct table *t, const json_t *member)
+{
+    table_add(t, pick_text(member, "name"), NULL);
+    table_add(t, pick_text(member, "principal_id"), NULL);
+    table_add(t, pick_text(member, "kind"), NULL);
+    table_add(t, pick_text(member, "role"), NULL);
+    verb_add_moment(t, member, "created_at", "-");
+}
+
+static int list_members(struct remote *r, const struct verb_input *in, struct err *e)
+{
+    scoped(json_decrefp) json_t *answer = NULL;
+    scoped(buf_done) struct buf url = BUF_INIT(CALL_PATH_MAX);
+    scoped(table_done) struct table t =
+        TABLE(member_columns, sizeof member_columns / sizeof *member_columns);
+    workspace_url(in->operands[0], "members", &url);
+    const struct call call = {.method = "GET", .path = url.bytes};
+    if (buf_check(&url, e) || client_call(r->client, &call, &answer, e))
+        return -1;
+    return verb_print_list(in, json_object_get(answer, "data"), &t, add_member_row, e);
+}
+
+/* PUT with a role, DELETE without. */
+static int change_member(struct remote *r, const struct verb_input *in, const char *role,
+                         struct err *e)
+{
+    scoped(buf_done) struct buf url = BUF_INIT(CALL_PATH_MAX), body = BUF_INIT(BODY_MAX);
+    scoped(json_decrefp) json_t *member = NULL;
+    char principal[ID_SIZE];
+    if (remote_resolve(r, &shelf_principals, in->operands[2], principal, e))
+        return -1;
+    workspace_url(in->operands[0], "members", &url);
+    buf_fmt(&url, "/%s", principal);
+    verb_put_one("role", role, &body);
+    const struct call call = {
+        .method = role ? "PUT" : "DELETE", .path = url.bytes, .body = role ? &body : NULL};
+    if (buf_check(&url, e) || buf_check(&body, e) || client_call(r->client, &call, &member, e))
+        return -1;
+    if (role && verb_is_json(in))
+        return verb_print(in, member);
+    if (role)
+        note(&r->notes, "%s is %s now", in->operands[2], pick_text(member, "role"));
+    else
+        note(&r->notes, "%s is no member any more", in->operands[2]);
+    return EXIT_DONE;
+}
+
+static int members(struct remote *r, const struct verb_input *in, struct err *e)
+{
+    const char *what = in->operand_count > 1 ? in->operands[1] : "";
+    if (in->operand_count == 1)
+        return list_members(r, in, e);
+    if (strcmp(what, "add") == 0 && in->operand_count == 4)
+        return change_member(r, in, in->operands[3], e);
+    if (strcmp(what, "rm") == 0 && in->operand_count == 3)
+        return change_member(r, in, NULL, e);
+    return err_set(e, ERR_INVALID,
+                   "say `members WORKSPACE add PRINCIPAL viewer|editor|admin`, or `members "
+                   "WORKSPACE rm PRINCIPAL`");
+}
+
 /* Looks at all of them before the first is gone. */
 static int rm(struct remote *r, const struct verb_input *in, struct err *e)
 {
@@ -112,6 +197,10 @@ static const struct verb verbs[] = {
     {"show", "[WORKSPACE]", 0, 1, plain_options, "everything about one, or about the default one", show},
     {"create", "NAME", 1, 1, plain_options, "make one; prints its id", create},
     {"rename", "WORKSPACE NAME", 2, 2, plain_options, "give it another name", rename_workspace},
+    {"intelligence", "WORKSPACE on|off", 2, 2, plain_options,
+     "whether its files are also found by what they mean", intelligence},
+    {"members", "WORKSPACE [add PRINCIPAL ROLE | rm PRINCIPAL]", 1, 4, plain_options,
+     "who else may use it: viewers read, editors write and run, admins decide who does", members},
     {"rm", "WORKSPACE...", 1, VERB_OPERANDS_MAX, rm_options, "remove it", rm},
     {0},
 };
@@ -127,6 +216,7 @@ static const struct verb_command command = {
     .preset = "ls",
     .examples = "  cicada workspaces create reports\n"
                 "  cicada files put q3.xlsx -w reports\n"
+                "  cicada workspaces members reports add prn_7k... editor\n"
                 "  cicada run -w reports -c 'import os; print(os.listdir())'\n"};
 
 int workspaces_main(int argc, char **argv)

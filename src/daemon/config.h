@@ -37,7 +37,7 @@ struct buf;
 struct err;
 
 enum {
-    CONFIG_KEYS_MAX = 64,
+    CONFIG_KEYS_MAX = 96,
     CONFIG_ITEMS_MAX = 64,       /* of one list */
     CONFIG_FILE_MAX = 256 << 10, /* bytes of a configuration file */
     CONFIG_VALUE_MAX = 16 << 10, /* bytes of one value */
@@ -62,6 +62,7 @@ struct config {
         uint32_t idle_exit_s; /* 0: never */
         uint32_t drain_s;
         struct config_list hosts, origins; /* in lower case; one origin may be "*" */
+        char *public_url;                  /* "https://cicada.example.org"; "": not said */
         char *tls_cert, *tls_key;
         uint32_t log_format, log_level; /* enum log_format, enum log_level */
     } server;
@@ -93,6 +94,18 @@ struct config {
         uint32_t scrub_mb_s; /* 0: not */
         char *backup_dir;    /* "": none */
     } store;
+    struct {
+        uint32_t index; /* 0: off */
+        uint32_t file_max_mb;
+        char *encoder; /* "local", "off" or the address of an embeddings endpoint */
+        char *key, *model;
+        uint32_t dimensions; /* 0: asked for */
+    } search;
+    struct {
+        uint32_t enabled;                 /* 0: off */
+        struct config_list allow_private; /* addresses, networks, hosts (service/outside.h) */
+        uint32_t retry_s;
+    } webhooks;
     struct {
         uint64_t body_bytes;
     } limits;

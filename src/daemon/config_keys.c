@@ -8,6 +8,8 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "daemon/config_int.h"
+#include "meaning/meaning.h"
+#include "service/outside.h"
 #include "session/session.h"
 
 enum {
@@ -133,6 +135,16 @@ static int check_origin(const char *text, struct err *e)
                    text);
 }
 
+static int check_url(const char *text, struct err *e)
+{
+    struct err ignored = {0};
+    if (!*text || (strcmp(text, "*") != 0 && !check_origin(text, &ignored)))
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "'%.60s' is not an address such as https://cicada.example.org, without a path",
+                   text);
+}
+
 static int check_user(const char *text, struct err *e)
 {
     for (const char *p = text; *p; p++)
@@ -156,6 +168,29 @@ static int check_key(const char *text, struct err *e)
     return 0;
 }
 
+static int check_encoder(const char *text, struct err *e)
+{
+    if (strcmp(text, "local") == 0 || strcmp(text, "off") == 0)
+        return 0;
+    bool is_web = strncmp(text, "https://", 8) == 0 || strncmp(text, "http://", 7) == 0;
+    if (!is_web || strpbrk(text, " @?#"))
+        return err_set(e, ERR_INVALID,
+                       "'%.60s' is neither local, off nor an address such as "
+                       "https://api.example.com/v1/embeddings; a key belongs in search.key",
+                       text);
+    return 0;
+}
+
+/* The message must not show it. */
+static int check_bearer(const char *text, struct err *e)
+{
+    for (const char *p = text; *p; p++)
+        if (!isgraph((unsigned char)*p))
+            return err_set(e, ERR_INVALID, "a key has no blanks and no special characters");
+    return 0;
+}
+
+static const char *const switches[] = {"off", "on", NULL};
 static const char *const formats[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json", NULL};
 static const char *const levels[] = {[LOG_DEBUG] = "debug",
                                      [LOG_INFO] = "info",
@@ -222,6 +257,9 @@ const struct config_key config_keys[] = {
     {LIST(server, origins), .preset = "off", .check = check_origin, .max = CONFIG_ITEMS_MAX,
      .doc = "Web origins whose pages may call the API (CORS), such as https://app.example.org. *: "
             "any."},
+    {TEXT(server, public_url), .preset = "", .check = check_url, .max = 300,
+     .doc = "Where people find this server, such as https://cicada.example.org: what links that it "
+            "makes begin with. Not set: the name under which it was asked."},
     {TEXT(server, tls_cert), .preset = "", .check = check_path, .max = PATH_MAX - 1,
      .doc = "Certificate chain, PEM. With it every address in listen speaks TLS. A reload reads "
             "it again; the service user must be able to."},
@@ -321,6 +359,35 @@ const struct config_key config_keys[] = {
      .doc = "Directory for `cicada store backup`, on another disk; the service user has to be able "
             "to write to it."},
 
+    {U32(search, index), .kind = KEY_CHOICE, .preset = "on", .choices = switches,
+     .doc = "Whether files and runs are indexed and can be searched: on or off. Documents are read in a "
+            "jail of their own."},
+    {U32(search, file_max_mb), .kind = KEY_MB, .preset = "64", .min = 1, .max = 1024,
+     .doc = "The largest file whose text is indexed."},
+    {TEXT(search, encoder), .preset = "local", .check = check_encoder, .min = 1, .max = 2000,
+     .doc = "What finds texts that mean the same, in workspaces with intelligence on. local: the "
+            "sentence encoder, which reads English, on this machine. An address: an endpoint like "
+            "OpenAI's /v1/embeddings, which then is sent the texts of these workspaces. off: "
+            "words only."},
+    {TEXT(search, key), .preset = "", .check = check_bearer, .max = 4000, .is_secret = true,
+     .doc = "The key of that endpoint. A file that sets it must not be readable by everybody."},
+    {TEXT(search, model), .preset = "", .max = MEANING_MODEL_SIZE - 1,
+     .doc = "The model to use there, such as text-embedding-3-small. After a change everything is "
+            "read again."},
+    {U32(search, dimensions), .preset = "0", .min = 0, .max = MEANING_DIM_MAX,
+     .doc = "How many numbers a vector of that model has. 0: the endpoint is asked."},
+
+    {U32(webhooks, enabled), .kind = KEY_CHOICE, .preset = "on", .choices = switches,
+     .doc = "Whether events may be sent to addresses that admins of a workspace choose: on or off."},
+    {LIST(webhooks, allow_private), .preset = "off", .check = outside_rule_check,
+     .max = CONFIG_ITEMS_MAX,
+     .doc = "Where webhooks may lead besides the public internet: addresses, networks such as "
+            "10.1.0.0/16, and hosts, whatever address they have. What is named here can be "
+            "reached by whoever is admin of a workspace."},
+    {U32(webhooks, retry_s), .preset = "5", .min = 1, .max = 3600,
+     .doc = "Seconds until a delivery that failed is tried again; doubled with each failure, up to "
+            "an hour."},
+
     {KEY(limits, body_bytes), .kind = KEY_BYTES, .at = FIELD(uint64_t, limits.body_bytes),
      .preset = "32M", .min = 64 << 10, .max = 32 << 20,
      .doc = "The largest body of a request that is read into memory (JSON)."},
@@ -381,5 +448,9 @@ int config_check(const struct config *c, struct err *e)
     if (c->server.listen.count == 0 && strcmp(c->server.socket, "off") == 0)
         return err_set(e, ERR_INVALID,
                        "server.listen and server.socket are both off: nobody could be served");
+    bool is_url = strncmp(c->search.encoder, "http", 4) == 0;
+    if (is_url && !*c->search.model)
+        return err_set(e, ERR_INVALID,
+                       "search.encoder is an endpoint: set search.model to the model to use there");
     return check_sessions(c, e);
 }

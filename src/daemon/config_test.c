@@ -166,6 +166,12 @@ static void a_value_out_of_range_says_the_range(void **state)
          "server.log_level: 'loud' is none of debug, info, warning or error"},
         {"[server]\nlog_format = xml", "server.log_format: 'xml' is none of text or json"},
         {"[server]\ndata = var/lib", "server.data: 'var/lib' is not an absolute path"},
+        {"[server]\npublic_url = example.org",
+         "server.public_url: 'example.org' is not an address such as https://cicada.example.org, "
+         "without a path"},
+        {"[server]\npublic_url = https://a.org/b",
+         "server.public_url: 'https://a.org/b' is not an address such as "
+         "https://cicada.example.org, without a path"},
         {"[server]\ndata = \"/var/lib\"", "server.data: leave the quotation marks out"},
         {"[server]\ndata =", "server.data: a value is missing"},
         {"[server]\ndata = /a\x01", "server.data: contains a control character"},
@@ -313,8 +319,10 @@ static void every_key_has_a_variable(void **state)
     for (size_t i = 0; i < config_key_count; i++) {
         const struct config_key *k = &config_keys[i];
         char variable[CONFIG_VARIABLE_SIZE], entry[300];
+        bool is_url = strcmp(k->name, "public_url") == 0;
         const char *value = *k->preset     ? k->preset
                             : k->is_secret ? "cik_0123456789abcdef"
+                            : is_url       ? "https://cicada.example.org"
                                            : "/etc/x.pem";
         config_key_variable(k, variable);
         (void)snprintf(entry, sizeof entry, "%s=%s", variable, value);
@@ -571,9 +579,34 @@ static void the_manual_has_the_table(void **state)
     assert_string_equal(begin, reference.bytes);
 }
 
+static void an_encoder_is_here_off_or_an_endpoint_with_a_model(void **state)
+{
+    (void)state;
+    scoped(config_done) struct config c =
+        parsed("[search]\nencoder = https://api.example.com/v1\nmodel = m\nkey = k/+=\n"
+               "dimensions = 4096\n");
+    assert_string_equal(c.search.model, "m");
+    assert_int_equal(c.search.dimensions, 4096);
+    assert_told("[search]\nencoder = http://127.0.0.1:9/v1\n",
+                "search.encoder is an endpoint: set search.model to the model to use there\n");
+    static const char *const bad[] = {
+        "[search]\nencoder = yes\n",
+        "[search]\nencoder = https://me:secret@a/v1\nmodel = m\n",
+        "[search]\nencoder = https://a/v1?key=1\nmodel = m\n",
+        "[search]\nkey = a b\n",
+        "[search]\ndimensions = 4097\n",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct config wrong;
+        struct err e = {0};
+        assert_int_equal(config_parse(bad[i], strlen(bad[i]), NULL, &wrong, &e), -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_encoder_is_here_off_or_an_endpoint_with_a_model),
         cmocka_unit_test(nothing_said_is_the_default),
         cmocka_unit_test(every_kind_of_value_is_understood),
         cmocka_unit_test(what_is_unknown_is_refused_with_what_was_meant),

@@ -1,6 +1,7 @@
 #include "daemon/fsck.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/scope.h"
 #include "daemon/data.h"
 #include "daemon/drop.h"
+#include "store/audit_seal.h"
 #include "store/fsck.h"
 #include "store/store.h"
 
@@ -27,6 +29,33 @@ static int become_owner(const char *path, struct err *e)
         .uid = st.st_uid, .gid = st.st_gid ? st.st_gid : (gid_t)st.st_uid, .is_change = true};
     (void)snprintf(owner.name, sizeof owner.name, "uid %u", owner.uid);
     return drop_to(&owner, DROP_ALL, e);
+}
+
+/* The chain of the audit and its checkpoints. */
+static int check_audit(const struct check_options *o, struct store *store, const char *path,
+                       struct check_result *r, struct err *e)
+{
+    scoped(audit_key_freep) struct audit_key *key = NULL;
+    scoped(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct audit_verdict v;
+    struct err none = {0}; /* without a key, a backup: signatures have to fit the keys they name */
+    if (fd < 0)
+        return err_sys(e, errno, "open the data directory");
+    if (audit_key_load(fd, /* makes= */ false, &key, &none) && none.code != ERR_NOT_FOUND) {
+        *e = none;
+        return -1;
+    }
+    const struct audit_check check = {.data_fd = fd, .key = key ? audit_key_public(key) : NULL};
+    if (audit_verify(store_meta(store), &check, &v, e))
+        return -1;
+    r->audit_entries = v.entries;
+    if (v.is_intact)
+        return 0;
+    char what[256];
+    (void)snprintf(what, sizeof what, "audit: %s", v.what);
+    r->problems++;
+    o->tell(o->arg, what);
+    return 0;
 }
 
 int check_data(const struct check_options *options, struct check_result *ret, struct err *e)
@@ -55,5 +84,5 @@ int check_data(const struct check_options *options, struct check_result *ret, st
                                  .records = r.records,
                                  .bytes = r.bytes,
                                  .garbage_bytes = r.garbage_bytes};
-    return 0;
+    return options->is_packs_alone ? 0 : check_audit(options, store, path, ret, e);
 }

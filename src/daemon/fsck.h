@@ -17,6 +17,7 @@ struct check_options {
 
 struct check_result {
     uint64_t problems, contents, content_bytes, incomplete, packs, records, bytes, garbage_bytes;
+    uint64_t audit_entries;
 };
 
 /* Fails with ERR_CONFLICT while a server uses it or when an older one wrote it, ERR_NOT_FOUND when there

@@ -11,7 +11,9 @@
 #include "base/scope.h"
 #include "daemon/serve_int.h"
 #include "store/store.h"
+#include "workspace/auditor.h"
 #include "workspace/files.h"
+#include "workspace/locks.h"
 #include "workspace/upkeep.h"
 
 #define GIB ((uint64_t)1 << 30)
@@ -55,6 +57,13 @@ static int open_directories(struct server *s, struct err *e)
                : 0;
 }
 
+static int open_auditor(struct server *s, struct err *e)
+{
+    const struct auditor_options options = {
+        .meta = store_meta(s->store), .bell = &s->bell, .log = &s->log, .data_fd = s->data.fd};
+    return auditor_open(&options, &s->auditor, e);
+}
+
 static int open_upkeep(struct server *s, struct err *e)
 {
     const struct config *c = s->config;
@@ -88,12 +97,18 @@ int keeping_open(struct server *s, struct err *e)
         .trash_days = c->workspaces.trash_days,
         .thinning = {c->workspaces.keep_versions, c->workspaces.keep_days},
         .sign_key = s->sign_key,
-        .uploads_fd = s->uploads_fd};
-    return files_open(&options, &s->files, e) || open_upkeep(s, e) ? -1 : 0;
+        .uploads_fd = s->uploads_fd,
+        .on_change = finding_changed,
+        .on_change_arg = s,
+        /* Each holds a worker, and those who end locks need some. */
+        .lock_waiters_max = c->server.workers / 4 < LOCK_WAITERS_MAX ? (c->server.workers + 3) / 4
+                                                                     : LOCK_WAITERS_MAX};
+    return files_open(&options, &s->files, e) || open_upkeep(s, e) || open_auditor(s, e) ? -1 : 0;
 }
 
 void keeping_close(struct server *s)
 {
+    auditor_close(s->auditor);
     upkeep_close(s->upkeep);
     files_close(s->files);
     fd_closep(&s->checkouts_fd);

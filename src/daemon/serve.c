@@ -31,6 +31,7 @@
 #include "session/session.h"
 #include "session/spawner.h"
 #include "store/store.h"
+#include "workspace/passwords.h"
 #include "workspace/people.h"
 #include "workspace/rates.h"
 
@@ -163,6 +164,12 @@ static void on_store_lost(void *arg, const char *why)
     log_line(&s->log, LOG_ERROR, "a record could not be written", LOG_STR("why", why));
 }
 
+static void on_store_commit(void *arg)
+{
+    struct server *s = arg;
+    bell_ring(&s->bell);
+}
+
 /* The first admin key, for whoever runs this server; 0600. */
 static int keep_secret(struct server *s, const char *secret, struct err *e)
 {
@@ -177,8 +184,11 @@ static int keep_secret(struct server *s, const char *secret, struct err *e)
 
 static int open_people(struct server *s, struct err *e)
 {
-    const struct store_options store = {
-        .dir = s->data.path, .on_stop = on_store_stop, .on_lost = on_store_lost, .arg = s};
+    const struct store_options store = {.dir = s->data.path,
+                                        .on_stop = on_store_stop,
+                                        .on_lost = on_store_lost,
+                                        .on_commit = on_store_commit,
+                                        .arg = s};
     if (store_open(&store, &s->store, e))
         return -1;
     data_sweep(&s->data);
@@ -186,7 +196,8 @@ static int open_people(struct server *s, struct err *e)
                                           .admin_secret = text_or_null(s->config->server.api_key),
                                           .now_us = clock_wall_us()};
     if (people_open(&people, &s->people, e) ||
-        rates_new(store_meta(s->store), &rates_system_clock, &s->rates, e))
+        rates_new(store_meta(s->store), &rates_system_clock, &s->rates, e) ||
+        passwords_new(&rates_system_clock, &s->passwords, e))
         return -1;
     const char *secret = people_new_secret(s->people);
     return secret ? keep_secret(s, secret, e) : 0;
@@ -240,6 +251,7 @@ static int open_service(struct server *s, struct err *e)
         .rates = s->rates,
         .log = &s->log,
         .files = s->files,
+        .indexer = s->indexer,
         .live_fd = s->data.live_fd,
         .checkouts_fd = s->checkouts_fd,
         .has_overlay = spawner_hello(s->spawner)->failure[MECH_OVERLAY] == 0,
@@ -272,6 +284,15 @@ static bool is_ready(void *arg, const char **ret_why)
     return s->is_ready && !s->is_stopping;
 }
 
+/* That a browser can be given; "": none. */
+static const char *first_address(const struct config *c)
+{
+    for (size_t i = 0; i < c->server.listen.count; i++)
+        if (strncmp(c->server.listen.items[i], "unix:", 5) != 0)
+            return c->server.listen.items[i];
+    return "";
+}
+
 static int open_api(struct server *s, struct err *e)
 {
     const struct config *c = s->config;
@@ -281,11 +302,18 @@ static int open_api(struct server *s, struct err *e)
         .rates = s->rates,
         .files = s->files,
         .upkeep = s->upkeep,
+        .search = s->search,
+        .events = s->events,
+        .webhooks = s->webhooks,
+        .auditor = s->auditor,
         .log = &s->log,
         .metrics = s->metrics,
         .hosts = {(const char *const *)c->server.hosts.items, c->server.hosts.count},
         .origins = {(const char *const *)c->server.origins.items, c->server.origins.count},
         .body_max = c->limits.body_bytes,
+        .passwords = s->passwords,
+        .public_url = c->server.public_url,
+        .listen = first_address(c),
         .sign_key = s->sign_key,
         .spool_fd = s->data.tmp_fd,
         .local_uid = s->started_by,
@@ -337,8 +365,9 @@ static int prepare(struct server *s, struct err *e)
 
 static int build(struct server *s, struct err *e)
 {
-    if (metrics_new(&s->metrics, e) || open_people(s, e) || keeping_open(s, e) ||
-        open_images(s, e) || open_sessions(s, e) || open_service(s, e) || open_api(s, e) ||
+    if (metrics_new(&s->metrics, e) || open_people(s, e) || meanings_open(s, e) ||
+        finding_prepare(s, e) || keeping_open(s, e) || telling_open(s, e) || open_images(s, e) ||
+        open_sessions(s, e) || open_service(s, e) || finding_open(s, e) || open_api(s, e) ||
         oven_start(s, e) || watch_start(s, e))
         return -1;
     s->is_ready = true;
@@ -351,6 +380,7 @@ static void tear_down(struct server *s)
     watch_end(s);
     oven_end(s);
     http_server_close(s->http);
+    finding_stop(s);
     api_close(s->api);
     figures_free(s->figures);
     service_close(s->service);
@@ -358,7 +388,11 @@ static void tear_down(struct server *s)
     pool_close(s->pool);
     current_free(s->current);
     images_close(s->images);
+    telling_close(s);
     keeping_close(s);
+    finding_close(s);
+    meanings_close(s);
+    passwords_free(s->passwords);
     rates_free(s->rates);
     people_close(s->people);
     store_close(s->store);
@@ -385,6 +419,7 @@ int serve(const struct serve_options *options, struct err *e)
     s->started_by = geteuid();
     s->signal_fd = s->stop_fd = s->packs_fd = s->uploads_fd = s->checkouts_fd = -1;
     s->data = DATA_NONE;
+    s->bell = (struct bell)BELL_INIT;
     s->notify = NOTIFY_NONE;
     (void)pthread_mutex_init(&s->lock, NULL); /* none of these can fail in glibc */
     (void)pthread_condattr_init(&attr);

@@ -18,6 +18,7 @@ struct err;
 struct serve_options {
     const char *spawn_path, *kernel_path, *load_path; /* the programs beside this one */
     const char *image_dir;       /* NULL: DATA/images; "off": no images, sessions start cold */
+    const char *encoder_path;    /* weights of the sentence encoder; NULL: there are none */
     const struct config *config; /* borrowed */
     /* Reads the configuration again, for SIGHUP. */
     int (*reload)(void *arg, struct config *ret, struct err *e);

@@ -14,6 +14,7 @@
 #include "daemon/drop.h"
 #include "daemon/notify.h"
 #include "daemon/serve.h"
+#include "workspace/bell.h"
 #include "workspace/sign.h"
 
 struct figures; /* figures.c: the metrics that are kept elsewhere */
@@ -38,15 +39,24 @@ struct server {
     struct store *store;
     struct people *people;
     struct rates *rates;
+    struct passwords *passwords;
     int packs_fd, uploads_fd, checkouts_fd;
+    struct meaning *meaning;
     struct files *files;
     struct upkeep *upkeep;
+    struct bell bell; /* rung after every commit to the database */
+    struct auditor *auditor;
+    struct events *events;
+    struct webhooks *webhooks;
     uint8_t sign_key[SIGN_KEY_LEN];
     struct images *images; /* NULL: none */
     struct current *current;
     struct pool *pool; /* NULL: none */
     struct sessions *sessions;
     struct service *service;
+    struct indexer *indexer; /* NULL: nothing is indexed, as are the next two */
+    struct text_index *text_index;
+    struct search *search;
     struct api *api;
     struct figures *figures;
 
@@ -63,6 +73,13 @@ struct server {
 /* Asks the server to end; any thread. */
 void server_stop(struct server *s, const char *why);
 
+/* finding.c: the index of words. Prepared before files can change, opened when sessions are. */
+int finding_prepare(struct server *s, struct err *e);
+int finding_open(struct server *s, struct err *e);
+void finding_changed(void *arg, const char *workspace); /* arg: the server */
+void finding_stop(struct server *s);
+void finding_close(struct server *s);
+
 /* watch.c: signals, the watchdog, ending when idle. */
 int watch_start(struct server *s, struct err *e);
 void watch_end(struct server *s);
@@ -71,9 +88,17 @@ void watch_end(struct server *s);
 int oven_start(struct server *s, struct err *e);
 void oven_end(struct server *s);
 
+/* meanings.c: the encoder of search; before keeping. Works or says why not. */
+int meanings_open(struct server *s, struct err *e);
+void meanings_close(struct server *s);
+
 /* keeping.c: files, the store's upkeep; after the store and people. */
 int keeping_open(struct server *s, struct err *e);
 void keeping_close(struct server *s);
+
+/* telling.c: events, for who follows them and for webhooks; after keeping. */
+int telling_open(struct server *s, struct err *e);
+void telling_close(struct server *s);
 
 /* figures.c */
 int figures_new(struct server *s, struct figures **ret, struct err *e);

@@ -20,6 +20,7 @@
 #include "session/spawner.h"
 #include "store/meta.h"
 #include "store/store.h"
+#include "workspace/locks.h"
 #include "workspace/upkeep.h"
 
 enum { IDLE_LOOK_MS = 1000 };
@@ -130,6 +131,7 @@ static void *watch(void *arg)
             look_idle(&w);
     }
     upkeep_stop(s->upkeep); /* or a request for it would be waited for */
+    locks_stop(s->files);   /* likewise */
     /* The listener drains meanwhile; both wait for the same runs. */
     service_stop(s->service, s->config->server.drain_s * 1000);
     return NULL;

@@ -120,7 +120,8 @@ struct http_source {
 };
 
 /* After http_begin(-1): the handler gives the exchange away and returns; x must not be touched any
- * more. With `is_events` silence is filled with comments. *ret is the caller's to unref; it may be
+ * more. With `is_events` silence is filled with comments, and at the end of the server it just ends; others
+ * are cut off by a reset then, so that nobody takes half an answer for a whole one. *ret is the caller's to unref; it may be
  * woken as long as it is held, also after its end. Fails without having taken anything, and then
  * `gone` is not called. */
 int http_park(struct http_exchange *x, const struct http_source *source, bool is_events,

@@ -267,6 +267,11 @@ void stream_late(struct conn *c)
 
 void stream_stop(struct conn *c)
 {
+    if (!c->stream->is_events && !c->stream->is_ending) {
+        conn_abort(c); /* no stream that may end anywhere: half of an answer */
+        conn_free(c);
+        return;
+    }
     c->stream->is_ending = true;
     c->stream->has_more = false;
     stream_pump(c);

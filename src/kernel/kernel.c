@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "kernel/bake.h"
+#include "kernel/children.h"
 #include "kernel/control.h"
 #include "kernel/language.h"
 #include "kernel/python.h"
@@ -92,7 +93,7 @@ static int start(struct kernel *k, struct err *e)
     if (python_import("_cicada_shell", &module, e) || shell_init(&k->shell, module, e))
         return -1;
     stream_note();
-    return 0;
+    return children_watch(e);
 }
 
 int kernel_serve(int control_fd, struct err *e)

@@ -9,6 +9,7 @@
 #include "base/scope.h"
 #include "kernel/language_int.h"
 #include "kernel/process.h"
+#include "kernel/reads.h"
 #include "kernel/signals.h"
 #include "kernel/tell.h"
 
@@ -199,6 +200,16 @@ static int run(const struct language *l, const struct frame *request, struct pro
     return why;
 }
 
+/* What the code reads happens elsewhere: only what it names is known. */
+static void note_reads(const struct frame *request)
+{
+    struct field f;
+    reads_begin();
+    reads_partial();
+    if (field_find(request, FIELD_CODE, &f))
+        reads_words((const char *)f.bytes, f.len, access(DATA_DIR, X_OK) ? NULL : DATA_DIR);
+}
+
 void language_run(const struct frame *request)
 {
     enum run_language number = language_of(request);
@@ -206,6 +217,7 @@ void language_run(const struct frame *request)
     struct process_end end = {0};
     (void)fflush(NULL);
     signals_drop_stale();
+    note_reads(request);
     int why = l && l->program ? run(l, request, &end) : 0;
     sigset_t before = signals_hold();
     if (!l || !l->program)
@@ -214,6 +226,6 @@ void language_run(const struct frame *request)
         say_why_not(l, why);
     else
         say_end(l, &end);
-    tell(FRAME_DONE);
+    tell_done();
     signals_let(before);
 }

@@ -8,6 +8,7 @@
 #include "base/scope.h"
 #include "kernel/control.h"
 #include "kernel/python.h"
+#include "kernel/reads.h"
 #include "kernel/signals.h"
 #include "kernel/tell.h"
 
@@ -202,6 +203,7 @@ void shell_run(const struct shell *s, const struct frame *request)
     signals_drop_stale();
     sigset_t before = signals_hold();
     PyObject *steps = prepare(s, request);
+    reads_begin();
     signals_let(before);
 
     bool is_ok = steps && execute(s, steps);
@@ -224,7 +226,7 @@ void shell_run(const struct shell *s, const struct frame *request)
     if (!is_done(PyObject_CallNoArgs(s->finish)))
         PyErr_Clear();
     (void)fflush(NULL);
-    tell(FRAME_DONE);
+    tell_done();
     signals_let(before);
 }
 

@@ -12,6 +12,7 @@
 #include "kernel/control.h"
 #include "kernel/plain.h"
 #include "kernel/python.h"
+#include "kernel/reads.h"
 #include "kernel/requests.h"
 #include "kernel/rest.h"
 #include "kernel/signals.h"
@@ -39,6 +40,7 @@ void sleep_begin(void)
     if (control_init(fd, &e))
         give_up(&e);
     stream_note();
+    reads_forget_place();
 }
 
 void sleep_greet(PyObject *lost)

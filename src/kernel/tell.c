@@ -4,6 +4,7 @@
 
 #include "base/scope.h"
 #include "kernel/control.h"
+#include "kernel/reads.h"
 
 void tell_frame(struct buf *out, enum frame_kind kind, size_t mark)
 {
@@ -46,4 +47,18 @@ void tell_all(enum frame_kind kind, const char *version, enum field_tag tag, PyO
         PyErr_Clear();
     }
     tell_frame(&out, kind, mark);
+}
+
+void tell_done(void)
+{
+    scoped(buf_done) struct buf out =
+        BUF_INIT(READS_BYTES_MAX + (READS_MAX + 2) * FIELD_HEAD + 3 * FRAME_HEAD);
+    reads_end(&out);
+    if (out.failed) { /* no memory for the list: all that is said is that there is more */
+        buf_done(&out);
+        size_t mark = frame_begin(&out, FRAME_READS);
+        field_put_u32(&out, FIELD_PARTIAL, 1);
+        frame_end(&out, mark);
+    }
+    tell_frame(&out, FRAME_DONE, frame_begin(&out, FRAME_DONE));
 }

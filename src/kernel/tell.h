@@ -19,4 +19,7 @@ void tell_text(enum frame_kind kind, enum field_tag tag, const char *text);
  * NULL. What is no string or cannot be encoded is left out. */
 void tell_all(enum frame_kind kind, const char *version, enum field_tag tag, PyObject *texts);
 
+/* What the run has read, and DONE, as one. */
+void tell_done(void);
+
 #endif

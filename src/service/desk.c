@@ -66,7 +66,7 @@ int desk_open(const struct desk_options *options, struct desk **ret, struct err 
     d->dir_fd = -1;
     set_name(d, options->session);
     (void)snprintf(d->workspace, sizeof d->workspace, "%s", options->workspace);
-    (void)snprintf(d->principal, sizeof d->principal, "%s", options->principal);
+    d->pen = options->pen;
     (void)pthread_mutex_init(&d->lock, NULL);
     if (open_dir(d, e)) {
         desk_close(d);
@@ -96,6 +96,9 @@ void desk_close(struct desk *d)
     for (size_t i = 0; i < d->undo_count; i++)
         undone_done(&d->undo[i]);
     free(d->undo);
+    for (size_t i = 0; i < d->gone_count; i++)
+        free(d->gone[i]);
+    free(d->gone);
     fd_closep(&d->dir_fd);
     (void)pthread_mutex_destroy(&d->lock);
     free(d);
@@ -132,14 +135,6 @@ bool desk_has_kernel(struct session *session)
 bool desk_is_mounted(const struct desk *d, struct session *session)
 {
     return d->is_overlay && desk_has_kernel(session);
-}
-
-struct author desk_author(const struct desk *d)
-{
-    struct author author = {0};
-    memcpy(author.principal, d->principal, ID_SIZE);
-    memcpy(author.session, d->session, ID_SIZE);
-    return author;
 }
 
 static int open_working(struct desk *d, bool is_at_rest, struct err *e)
@@ -186,7 +181,8 @@ int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e)
 static int choose_kind(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
     bool is_large = ws->files > DESK_PLAIN_FILES || ws->bytes > DESK_PLAIN_BYTES;
-    if (!d->is_new || !is_large || !d->service->o.has_overlay || d->service->is_flat)
+    if (!d->is_new || d->pen.is_blind || !is_large || !d->service->o.has_overlay ||
+        d->service->is_flat)
         return 0;
     if (mkdirat(d->dir_fd, "work", 0700) && errno != EEXIST)
         return err_sys(e, errno, "make the session's directory");
@@ -196,6 +192,11 @@ static int choose_kind(struct desk *d, const struct workspace_row *ws, struct er
 
 static int begin_new(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
+    if (d->pen.is_blind) {
+        d->is_known = true;
+        d->is_new = false;
+        return desk_mount(d, ws, e);
+    }
     if (!d->is_overlay && ws->rev > 0 && desk_fill(d, ws, e))
         return -1;
     d->is_known = true;
@@ -226,7 +227,8 @@ static void find_last_run(const struct desk *d, char ret[ID_SIZE])
 static int recover(struct desk *d, struct err *e)
 {
     struct author author = desk_author(d);
-    find_last_run(d, author.run);
+    if (!*author.run)
+        find_last_run(d, author.run);
     struct capture found = {0};
     if (desk_commit(d, &author, COMMIT_RECOVERED, /* run= */ 0, &found, e))
         return err_wrap(e, "keep what was left");
@@ -258,7 +260,9 @@ static int make_ready(struct desk *d, struct session *session, const struct work
         return -1;
     if (!d->is_known && recover(d, e))
         return -1;
-    return d->base < ws->rev ? desk_catch_up(d, session, ws, /* is_all= */ false, e) : 0;
+    return d->base < ws->rev && !d->pen.is_blind
+               ? desk_catch_up(d, session, ws, /* is_all= */ false, e)
+               : 0;
 }
 
 bool desk_flatten(struct desk *d)
@@ -294,6 +298,11 @@ int desk_ready(struct desk *d, struct session *session, const struct jail_data *
 int desk_refresh(struct desk *d, struct session *session, struct err *e)
 {
     struct workspace_row ws;
+    if (desk_pen(d).is_blind)
+        return err_set(
+            e, ERR_DENIED,
+            "this session was made by a key that may not read files (scope files:read): nothing "
+            "is brought to it");
     if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
         return -1;
     pthread_mutex_lock(&d->lock);
@@ -319,9 +328,9 @@ static int look_at_leftovers(struct desk *d, struct err *e)
 
 int desk_rest(struct desk *d, struct session *session, struct err *e)
 {
-    const struct author author = desk_author(d);
     struct capture found = {0};
     pthread_mutex_lock(&d->lock);
+    const struct author author = desk_author(d);
     int failed = desk_has_kernel(session) ? 0 : look_at_leftovers(d, e);
     if (!failed && d->working && !desk_has_kernel(session)) {
         failed = desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, &found, e);

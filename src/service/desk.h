@@ -21,6 +21,11 @@
  * changed the path since; otherwise both are kept, the session's under another name. desk_ready brings
  * what others changed; what changed on both sides stays as the session has it until desk_refresh.
  *
+ * **Not without the right.** What is found becomes versions in the name of the pen (may.h), if that may; otherwise it
+ * stays in the copy and is named, until somebody takes the pen who may: then it is kept in their name. Into a copy
+ * whose pen is blind nothing is brought. It is based on nothing, so what it writes never replaces what it
+ * cannot see: that is put aside.
+ *
  * One lock each, held while the copy is looked at, which blocks on disk: with the session's turn taken
  * before it. The scribe (scribe.c) takes only the lock, to keep what long runs have written so far.
  */
@@ -31,12 +36,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "service/may.h"
 #include "session/capture.h"
 #include "store/rows.h"
 
 struct desk;
 struct err;
 struct jail_data;
+struct run_reads;
 struct service;
 struct session;
 
@@ -49,7 +56,8 @@ enum {
  * undone. */
 struct desk_options {
     struct service *service;
-    const char *session, *workspace, *principal;
+    const char *session, *workspace;
+    struct pen pen; /* in whose hands it is */
     uint32_t undo_max;
 };
 int desk_open(const struct desk_options *options, struct desk **ret, struct err *e);
@@ -59,6 +67,10 @@ void desk_close(struct desk *d);
 
 /* Removes its directory; then only desk_close. */
 void desk_remove(struct desk *d);
+
+/* Whose hands it is in from now on; `run` is theirs, or "". It has been written down. */
+void desk_take(struct desk *d, const struct pen *pen, const char *run);
+struct pen desk_pen(struct desk *d);
 
 /* Makes the copy what the session should find: what an earlier server left is kept first, then what
  * others changed is brought. *ret is good until desk_rest. */
@@ -79,7 +91,19 @@ int desk_refresh(struct desk *d, struct session *session, struct err *e);
 int desk_keep(struct desk *d, const struct author *author, enum commit_kind kind, uint64_t run,
               struct capture *ret, struct err *e);
 
-/* The same in the middle of a run: the next desk_keep tells. */
+/* What a run has read (session/run.h) as versions of the workspace: those that the copy had before it. Call
+ * it before desk_keep. Paths of which there was no version are left out. */
+struct desk_inputs {
+    struct run_input *items;
+    char **paths; /* that they were read at, one for each */
+    size_t count;
+    bool is_partial; /* there may be others */
+};
+int desk_inputs(struct desk *d, const char *run, const struct run_reads *reads,
+                struct desk_inputs *ret, struct err *e);
+void desk_inputs_done(struct desk_inputs *l);
+
+/* desk_keep in the middle of a run: the next one tells. */
 int desk_glance(struct desk *d, const struct author *author, struct err *e);
 
 /* No kernel writes to it any more: keeps what is there, lets go of the layers. */

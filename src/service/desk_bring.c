@@ -203,6 +203,7 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
     struct desk *d = b->d;
     bool is_gone = f->state == FILE_TRASHED;
     bool is_new = f->version == 1;
+    desk_forget_gone(d, f->path);
     if (tell_brought(&d->pending, f->path,
                      is_gone  ? FILE_DELETED
                      : is_new ? FILE_CREATED

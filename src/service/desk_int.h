@@ -1,5 +1,5 @@
 /* desk_int.h -- the inside of a desk: desk.c (its life), desk_keep.c (to the workspace), desk_bring.c
- * (from the workspace), desk_uncover.c, desk_undo.c (back), desk_own.c (whose path is whose), desk_tell.c (what happened). */
+ * (from the workspace), desk_pen.c (in whose name), desk_uncover.c, desk_undo.c (back), desk_own.c (whose path is whose), desk_reads.c (what runs read), desk_tell.c (what happened). */
 #ifndef SERVICE_DESK_INT_H
 #define SERVICE_DESK_INT_H
 
@@ -26,12 +26,16 @@ struct undone {
 
 struct desk {
     struct service *service;
-    char session[ID_SIZE], workspace[ID_SIZE], principal[ID_SIZE];
+    char session[ID_SIZE], workspace[ID_SIZE];
     char mark[48];
     uint32_t undo_max;
     int dir_fd; /* DATA/live/SES */
 
     pthread_mutex_t lock; /* protects what is below */
+    struct pen pen;
+    char pen_run[ID_SIZE]; /* of the run that took it; "" */
+    char **gone;           /* deletions that were not kept, which no later look finds again */
+    size_t gone_count;
     struct working *working;
     struct checkout checkout; /* what it lies on; empty: plain, or not mounted */
     bool is_overlay;
@@ -64,6 +68,13 @@ uint64_t desk_since(const struct desk *d, const char *path);
 int desk_set_own(struct desk *d, const char *path, uint64_t rev, const char *aside, struct err *e);
 void desk_drop_own(struct desk *d, const char *path);
 int desk_load_own(struct desk *d, struct err *e); /* base and paths as the store has them */
+
+/* desk_pen.c */
+struct author desk_author(const struct desk *d); /* of what is kept outside of runs */
+int desk_note_gone(struct desk *d, const char *path, struct err *e);
+void desk_forget_gone(struct desk *d, const char *path); /* it is there again */
+/* Hands them over, to be told once more: the caller's, as names of malloc'ed texts. */
+char **desk_take_gone(struct desk *d, size_t *ret_count);
 
 /* desk_keep.c: look, commit, tell. */
 int desk_commit(struct desk *d, const struct author *author, enum commit_kind kind, uint64_t run,
@@ -104,7 +115,6 @@ int desk_catch_up(struct desk *d, struct session *session, const struct workspac
 int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e);
 
 /* desk.c */
-struct author desk_author(const struct desk *d);
 bool desk_has_kernel(struct session *session);
 bool desk_is_mounted(const struct desk *d, struct session *session);
 int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e); /* the layers */

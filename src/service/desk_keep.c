@@ -25,6 +25,7 @@ struct keeping {
     enum commit_kind kind;
     struct workspace_row ws; /* once there is a commit */
     struct commit *commit;   /* NULL: nothing has changed so far */
+    const char *refusal;     /* once there is a commit: why nothing may be kept; NULL: it may */
     bool is_putting;         /* a file is being read into the commit */
     bool *is_torn;           /* by index of the change */
     size_t torn_cap;
@@ -49,7 +50,8 @@ static const char *refusal(enum err_code code)
 }
 
 /* It stays in the copy, and is tried again. */
-static int leave(struct keeping *k, const char *path, const char *reason, struct err *e)
+static int leave_more(struct keeping *k, const char *path, const char *reason, const char *more,
+                      struct err *e)
 {
     char **grown = realloc(k->left, (k->left_count + 1) * sizeof(char *));
     if (!grown)
@@ -58,7 +60,13 @@ static int leave(struct keeping *k, const char *path, const char *reason, struct
     k->left[k->left_count] = strdup(path);
     if (!k->left[k->left_count++])
         return err_set(e, ERR_NO_MEMORY, "keep the files");
-    return capture_miss(&k->found, path, reason, e);
+    return more ? capture_miss_more(&k->found, path, reason, more, e)
+                : capture_miss(&k->found, path, reason, e);
+}
+
+static int leave(struct keeping *k, const char *path, const char *reason, struct err *e)
+{
+    return leave_more(k, path, reason, /* more= */ NULL, e);
 }
 
 static int refuse(struct keeping *k, const char *path, struct err *e)
@@ -76,7 +84,8 @@ static int need_commit(struct keeping *k, struct err *e)
         return 0;
     if (!k->piece && !(k->piece = malloc(PIECE)))
         return err_set(e, ERR_NO_MEMORY, "keep the files");
-    if (files_workspace_known(k->d->service->o.files, k->d->workspace, &k->ws, e))
+    if (files_workspace_known(k->d->service->o.files, k->d->workspace, &k->ws, e) ||
+        pen_check(k->d->service, &k->d->pen, &k->ws, &k->refusal, e))
         return -1;
     if (commit_new(k->d->service->o.files, &k->ws, k->author, k->kind, &k->commit, e))
         return -1;
@@ -103,7 +112,7 @@ static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t si
     uint8_t sha256[HASH_LEN];
     *ret = false;
     /* Where nobody else has committed since, the same bytes make no version anyway. */
-    if (k->d->is_known && k->ws.rev <= k->d->base)
+    if (k->d->is_known && k->ws.rev <= k->d->base && !k->refusal)
         return 0;
     if (hash_fd(fd, size, sha256, &len, e) || lseek(fd, 0, SEEK_SET) < 0) {
         *e = (struct err){0}; /* it changes: not the same, then */
@@ -150,6 +159,8 @@ static int on_changed(void *arg, const char *path, int fd, uint64_t size, bool i
         return -1;
     if (is_unchanged(k, path, fd, size, &is_same, e) || is_same)
         return is_same ? 0 : -1;
+    if (k->refusal)
+        return leave(k, path, k->refusal, e);
     const struct how how = how_of(k, path);
     if (commit_put(k->commit, path, &how, size, e))
         return refuse(k, path, e);
@@ -195,6 +206,8 @@ static int on_deleted(void *arg, const char *path, struct err *e)
     drop(k);
     if (need_commit(k, e))
         return -1;
+    if (k->refusal)
+        return desk_note_gone(k->d, path, e) || leave(k, path, k->refusal, e) ? -1 : 0;
     if (commit_delete(k->commit, path, &how, e))
         return refuse(k, path, e);
     return note_torn(k, commit_count(k->commit) - 1, false, e) || desk_remember(k->d, path, e) ? -1
@@ -237,6 +250,21 @@ static int find_missing(struct keeping *k, struct err *e)
     return failed;
 }
 
+/* Deletions that could not be kept before. When nothing is known of the copy they are found anyway. */
+static int tell_gone(struct keeping *k, struct err *e)
+{
+    size_t count;
+    char **gone = desk_take_gone(k->d, &count);
+    int failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!failed && k->d->is_known && !is_there(k->d, gone[i]))
+            failed = on_deleted(k, gone[i], e);
+        free(gone[i]);
+    }
+    free(gone);
+    return failed;
+}
+
 /* ---- what became of it ---- */
 
 static enum capture_change change_of(enum change made)
@@ -267,13 +295,17 @@ static int tell_change(struct keeping *k, size_t index, struct err *e)
                    : 0;
     case OUTCOME_ASIDE:
         f.aside = c->ret_path;
+        f.why = c->ret_why;
         return desk_set_own(d, c->path, commit_rev(k->commit), c->ret_path, e) ||
                        tell_file(&k->found, &f, e)
                    ? -1
                    : 0;
     case OUTCOME_KEPT: /* what the copy has, or had, of it is as old as before */
-        return capture_miss(&k->found, c->path, "not deleted: others have changed it", e);
+        return c->ret_why
+                   ? capture_miss_more(&k->found, c->path, "not deleted: ", c->ret_why, e)
+                   : capture_miss(&k->found, c->path, "not deleted: others have changed it", e);
     case OUTCOME_QUOTA: return leave(k, c->path, refusal(ERR_QUOTA), e);
+    case OUTCOME_LOCKED: return leave_more(k, c->path, "the workspace is ", c->ret_why, e);
     }
     return 0;
 }
@@ -298,7 +330,7 @@ static int look(struct keeping *k, struct err *e)
     struct desk *d = k->d;
     const struct working_sink sink = {
         .changed = on_changed, .settled = on_settled, .deleted = on_deleted, .arg = k};
-    if ((!d->is_known && !d->is_overlay && find_missing(k, e)) ||
+    if (tell_gone(k, e) || (!d->is_known && !d->is_overlay && find_missing(k, e)) ||
         working_look(d->working, &sink, &k->found, e) || finish(k, e))
         return -1;
     d->is_known = true;

@@ -8,17 +8,20 @@
 int tell_file(struct capture *c, const struct captured_file *f, struct err *e)
 {
     char *path = strdup(f->path), *aside = f->aside ? strdup(f->aside) : NULL;
+    char *why = f->why ? strdup(f->why) : NULL;
     struct captured_file *grown =
         c->count % 64 ? c->files : realloc(c->files, (c->count + 64) * sizeof *grown);
     if (grown)
         c->files = grown;
-    if (!path || (f->aside && !aside) || !grown) {
+    if (!path || (f->aside && !aside) || (f->why && !why) || !grown) {
         free(path);
         free(aside);
+        free(why);
         return err_set(e, ERR_NO_MEMORY, "list the files");
     }
     c->files[c->count] = *f;
     c->files[c->count].path = path;
+    c->files[c->count].why = why;
     c->files[c->count++].aside = aside;
     return 0;
 }
@@ -53,6 +56,7 @@ static size_t merge(struct captured_file *old, size_t old_count, struct captured
         if (order == 0) {
             new[k].change = joined(old[i].change, new[k].change);
             free(old[i].path);
+            free(old[i].why);
             free(old[i++].aside);
         }
         to[count++] = order < 0 ? old[i++] : new[k++];

@@ -93,11 +93,11 @@ static int undo(struct desk *d, struct bringing *b, uint64_t run, struct err *e)
 
 int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e)
 {
-    const struct author author = desk_author(d);
     struct workspace_row ws;
     if (files_workspace_known(d->service->o.files, d->workspace, &ws, e))
         return -1;
     pthread_mutex_lock(&d->lock);
+    const struct author author = desk_author(d);
     struct bringing b = {.d = d, .session = session, .ws = &ws, .tree_fd = -1, .is_undoing = true};
     int failed = desk_commit(d, &author, COMMIT_RUN, 0, NULL, e) || undo(d, &b, run, e);
     bringing_done(&b);

@@ -62,14 +62,16 @@ void file_etag(const char *file, uint64_t version, char ret[ETAG_SIZE])
 static void put_author(struct json_writer *w, const struct author *a)
 {
     jw_key(w, "author");
-    if (!*a->principal) {
+    bool is_by_share = strncmp(a->key, "shr_", 4) == 0; /* whoever had the link */
+    if (!*a->principal && !is_by_share) {
         jw_null(w);
         return;
     }
     jw_object(w);
-    put_text(w, "principal_id", a->principal);
+    if (*a->principal)
+        put_text(w, "principal_id", a->principal);
     if (*a->key)
-        put_text(w, "key_id", a->key);
+        put_text(w, is_by_share ? "share_id" : "key_id", a->key);
     if (*a->session)
         put_text(w, "session_id", a->session);
     if (*a->run)
@@ -171,16 +173,20 @@ void object_usage(struct json_writer *w, const struct workspace_row *ws)
     jw_end_object(w);
 }
 
-void object_workspace(struct json_writer *w, const struct workspace_row *ws, bool is_default)
+void object_workspace(struct json_writer *w, const struct workspace_row *ws, const char *role,
+                      bool is_default)
 {
     jw_object(w);
     put_text(w, "id", ws->id);
     put_text(w, "name", ws->name ? ws->name : "");
     put_text(w, "owner_id", ws->owner);
+    put_text(w, "role", role);
     jw_key(w, "is_default");
     jw_bool(w, is_default);
     object_time(w, "created_at", ws->created_us);
     put_number(w, "rev", ws->rev);
+    jw_key(w, "intelligence");
+    jw_bool(w, ws->has_intelligence);
     object_usage(w, ws);
     jw_end_object(w);
 }

@@ -41,6 +41,7 @@ void object_version(struct json_writer *w, const char *workspace, const char *pa
 /* Members of the object that is open: files, bytes, kept_bytes, quota. A quota of 0 is the server's
  * default. */
 void object_usage(struct json_writer *w, const struct workspace_row *ws);
-void object_workspace(struct json_writer *w, const struct workspace_row *ws, bool is_default);
+void object_workspace(struct json_writer *w, const struct workspace_row *ws, const char *role,
+                      bool is_default);
 
 #endif

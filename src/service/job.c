@@ -77,7 +77,8 @@ static int run_code(struct job *j, struct run *run, struct err *e)
                                   .leaves_files = true};
     const struct run_sink sink = {.put = job_on_event, .arg = j};
     if (files_check_space(j->service->o.files, e) || seat_make_room(j->seat, e) ||
-        seat_ready(j->seat, &data, e) || advance(j, JOB_IN_ENGINE, e))
+        seat_hand(j->seat, &j->who, j->id, e) || seat_ready(j->seat, &data, e) ||
+        advance(j, JOB_IN_ENGINE, e))
         return -1;
     begin(j);
     return session_run(j->seat->session, data, &spec, &sink, run, e);
@@ -91,6 +92,27 @@ struct author job_author(const struct job *j)
     memcpy(author.session, j->seat->id, ID_SIZE);
     memcpy(author.run, j->id, ID_SIZE);
     return author;
+}
+
+/* What the code did not find was not lost. */
+static void tell_blind(const struct job *j, struct run *run)
+{
+    if (j->seat->is_blind && !*run->hint)
+        (void)snprintf(
+            run->hint, sizeof run->hint,
+            "The workspace's files are not in /mnt/data: the session was made by a key that "
+            "may not read files (scope files:read).");
+}
+
+/* What the run read; where that cannot be found out, it is not known. */
+static void find_inputs(struct job *j, const struct run *run)
+{
+    struct err e = {0};
+    if (desk_inputs(j->seat->desk, j->id, &run->reads, &j->inputs, &e) == 0)
+        return;
+    j->inputs.is_partial = true;
+    log_line(j->service->o.log, LOG_WARNING, "what a run read is not known", LOG_STR("run", j->id),
+             LOG_STR("why", e.text));
 }
 
 /* What the run wrote is durable when this returns, or the run says that it is not. */
@@ -122,8 +144,11 @@ static int run_in_slot(struct job *j, struct err *e)
         return -1;
     int failed = run_code(j, &run, e);
     gate_leave(&s->gate, &j->pass);
-    if (!failed)
+    if (!failed) {
+        find_inputs(j, &run);
         keep_files(j, &run);
+        tell_blind(j, &run);
+    }
     end(j);
     if (failed)
         return -1;

@@ -95,7 +95,7 @@ void job_unwatch(struct job *j, struct job_watch *w); /* afterwards it is not ca
 
 /* ---- runs by id, also those that ended long ago ---- */
 
-/* One that is in memory. Fails with ERR_NOT_FOUND, also for those of others. */
+/* One that is in memory. Fails with ERR_NOT_FOUND, also for those of others (may.h). */
 int job_find(struct service *s, const struct who *who, const char *id, struct job **ret,
              struct err *e);
 
@@ -103,6 +103,7 @@ int job_find(struct service *s, const struct who *who, const char *id, struct jo
 int job_show(struct service *s, const struct who *who, const char *id, struct buf *out,
              struct err *e);
 
+/* Their own; with `workspace` or `session` all of it to the workspace's admins, and to whose session it is. */
 struct job_filter {
     const char *session, *workspace, *status, *end; /* NULL: any */
 };

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "service/indexer.h"
 #include "service/job_int.h"
 #include "service/object.h"
 #include "store/meta.h"
@@ -59,6 +60,7 @@ static void conclude(struct job *j, struct run_row *row, struct buf *object)
     *object = BUF_INIT(object->max);
     job_tell(j);
     pthread_mutex_unlock(&j->lock);
+    indexer_ran(j->service->o.indexer, j->id);
     job_linger(j);
 }
 
@@ -130,6 +132,10 @@ void job_conclude(struct job *j, struct run *run)
     struct json_writer w = JSON_WRITER(&object);
     job_note_end(j, &run->files);
     explain(j, run);
+    card.inputs = &j->inputs;
+    row.inputs = j->inputs.items;
+    row.input_count = j->inputs.count;
+    row.trace = j->inputs.is_partial ? TRACE_PARTIAL : TRACE_WHOLE;
     object_run(&w, &card, run);
     row.end = run_end_name(run->end);
     row.state = run_state_name(run->state);
@@ -137,7 +143,7 @@ void job_conclude(struct job *j, struct run *run)
     row.duration_us = (int64_t)run->duration_us;
     row.cpu_us = (int64_t)run->cpu_us;
     row.peak_bytes = run->memory_peak;
-    rates_run_end(j->service->o.rates, &j->who, run->cpu_us);
+    rates_run_end(j->service->o.rates, &j->who, j->seat->workspace, run->cpu_us);
     count(j->service, run);
     log_run(j, run);
     conclude(j, &row, &object);

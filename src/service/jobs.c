@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "service/may.h"
 #include "service/object.h"
 #include "service/service_int.h"
 #include "store/meta.h"
@@ -17,6 +18,7 @@ void job_free(struct job *j)
 {
     journal_done(&j->journal);
     buf_done(&j->object);
+    desk_inputs_done(&j->inputs);
     for (char **at = j->env; at && *at; at++)
         free(*at);
     free(j->env);
@@ -118,7 +120,7 @@ int job_new(struct seat *seat, const struct who *who, const struct job_wishes *w
     uint32_t wall_max_ms = seat->service->o.limits_max.wall_ms;
     if (seat->service->is_stopping)
         return err_set(e, ERR_OVERLOADED, "the server is stopping");
-    if (check_env(wishes, e))
+    if (may_use(seat, who, e) || check_env(wishes, e))
         return -1;
     if (wishes->wall_ms > wall_max_ms)
         return err_set(e, ERR_INVALID, "timeout_s: at most %g here", wall_max_ms / 1000.0);
@@ -260,12 +262,14 @@ int job_find(struct service *s, const struct who *who, const char *id, struct jo
              struct err *e)
 {
     struct job *j = job_get(s, id);
-    if (j && !who_owns(who, j->who.principal)) {
+    bool is_theirs = false;
+    int failed =
+        j ? may_see_run(s, who, j->who.principal, j->seat->id, j->seat->workspace, &is_theirs, e)
+          : 0;
+    if (failed || !is_theirs) {
         job_unref(j);
-        j = NULL;
+        return failed ? -1 : not_found(id, e);
     }
-    if (!j)
-        return not_found(id, e);
     *ret = j;
     return 0;
 }
@@ -317,7 +321,10 @@ int job_show(struct service *s, const struct who *who, const char *id, struct bu
     }
     if (get_row(s, id, &row, e))
         return e->code == ERR_NOT_FOUND ? not_found(id, e) : -1;
-    int failed = who_owns(who, row.principal) ? 0 : not_found(id, e);
+    bool is_theirs;
+    int failed = may_see_run(s, who, row.principal, row.session, row.workspace, &is_theirs, e);
+    if (!failed && !is_theirs)
+        failed = not_found(id, e);
     if (!failed)
         put_row(s, &row, out);
     run_row_done(&row);
@@ -338,11 +345,37 @@ static int parse_status(const char *text, struct run_filter *wanted, struct err 
     return text ? err_set(e, ERR_INVALID, "status: queued, running or done") : 0;
 }
 
+/* Whether runs of others are listed, too: all of a workspace, or of a session, to whom they concern. */
+static int sees_all(struct service *s, const struct who *who, const struct job_filter *filter,
+                    bool *ret, struct err *e)
+{
+    struct session_row row;
+    *ret = who->is_admin;
+    if (*ret)
+        return 0;
+    if (filter->workspace)
+        return may_oversee(s, who, filter->workspace, ret, e);
+    if (!filter->session)
+        return 0;
+    if (meta_session_get(s->o.meta, filter->session, &row, e)) {
+        bool is_gone = e->code == ERR_NOT_FOUND;
+        if (is_gone)
+            *e = (struct err){0};
+        return is_gone ? 0 : -1;
+    }
+    int failed = may_see(s, who, row.principal, row.workspace, ret, e);
+    session_row_done(&row);
+    return failed;
+}
+
 int job_list(struct service *s, const struct who *who, const struct job_filter *filter,
              const struct page *page, struct buf *out, struct err *e)
 {
     struct run_rows rows;
-    struct run_filter wanted = {.principal = who->is_admin ? NULL : who->principal,
+    bool is_all;
+    if (sees_all(s, who, filter, &is_all, e))
+        return -1;
+    struct run_filter wanted = {.principal = is_all ? NULL : who->principal,
                                 .session = filter->session,
                                 .workspace = filter->workspace,
                                 .end = filter->end};

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/scope.h"
+#include "service/desk.h"
 #include "service/file_object.h"
 #include "session/run.h"
 #include "json/read.h"
@@ -104,6 +105,8 @@ static void put_kept(struct json_writer *w, const char *workspace, const struct 
         put_field(w, "url", url.bytes);
     if (f->aside)
         put_field(w, "kept_as", f->aside);
+    if (f->why)
+        put_field(w, "reason", f->why);
     if (f->is_torn) {
         jw_key(w, "unstable");
         jw_bool(w, true);
@@ -144,6 +147,13 @@ void object_file(struct json_writer *w, const char *workspace, const struct capt
     jw_end_object(w);
 }
 
+static void put_reason(struct json_writer *w, const struct not_captured *missed)
+{
+    scoped(buf_done) struct buf text = BUF_INIT(1024);
+    buf_fmt(&text, "%s%s", missed->reason, missed->more ? missed->more : "");
+    put_field(w, "reason", text.failed ? missed->reason : text.bytes);
+}
+
 static void put_files(struct json_writer *w, const char *workspace, const struct capture *c)
 {
     jw_key(w, "files");
@@ -156,12 +166,30 @@ static void put_files(struct json_writer *w, const char *workspace, const struct
     for (size_t i = 0; i < c->missed_count; i++) {
         jw_object(w);
         put_field(w, "path", c->missed[i].path);
-        put_field(w, "reason", c->missed[i].reason);
+        put_reason(w, &c->missed[i]);
         jw_end_object(w);
     }
     jw_end_array(w);
     if (workspace)
         put_brought(w, c);
+}
+
+/* Versions that the run had before it. */
+static void put_reads(struct json_writer *w, const struct desk_inputs *inputs)
+{
+    jw_key(w, "reads");
+    jw_array(w);
+    for (size_t i = 0; i < inputs->count; i++) {
+        jw_object(w);
+        put_field(w, "path", inputs->paths[i]);
+        put_number(w, "version", inputs->items[i].version);
+        jw_key(w, "guessed");
+        jw_bool(w, inputs->items[i].is_guessed);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+    jw_key(w, "reads_complete");
+    jw_bool(w, !inputs->is_partial);
 }
 
 static void put_truncated(struct json_writer *w, const struct run *run)
@@ -264,6 +292,8 @@ void object_run(struct json_writer *w, const struct run_card *card, const struct
     object_error(w, &run->error);
     put_crash(w, run);
     put_files(w, card->workspace_id, &run->files);
+    if (card->inputs)
+        put_reads(w, card->inputs);
     put_truncated(w, run);
     object_time(w, "started_at", run->started_wall_us);
     jw_key(w, "duration_ms");

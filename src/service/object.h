@@ -12,6 +12,7 @@
 
 struct display;
 struct captured_file;
+struct desk_inputs;
 struct json_writer;
 struct limits;
 struct run;
@@ -26,6 +27,7 @@ struct run_card {
     const char *name; /* NULL: null */
     const char *code; /* NULL: it and the name are left out */
     size_t code_len;
+    const struct desk_inputs *inputs; /* what it read; NULL: it is left out */
 };
 
 /* One that has ended. */

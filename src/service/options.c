@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "service/may.h"
 #include "service/seat.h"
 #include "service/service.h"
 #include "wire/jail.h"
@@ -100,7 +101,22 @@ static void gather(const uint64_t v[COUNT], struct limits *l)
                          .wall_ms = (uint32_t)v[10]};
 }
 
-void options_write(const struct limits *l, struct buf *out)
+static void write_pen(struct json_writer *w, const struct pen *pen)
+{
+    jw_key(w, "pen");
+    jw_object(w);
+    jw_key(w, "principal");
+    jw_text(w, pen->principal);
+    jw_key(w, "admin");
+    jw_bool(w, pen->is_admin);
+    jw_key(w, "writes");
+    jw_bool(w, pen->can_write);
+    jw_key(w, "reads");
+    jw_bool(w, !pen->is_blind);
+    jw_end_object(w);
+}
+
+void options_write(const struct limits *l, const struct pen *pen, struct buf *out)
 {
     uint64_t v[COUNT];
     struct json_writer w = JSON_WRITER(out);
@@ -110,22 +126,38 @@ void options_write(const struct limits *l, struct buf *out)
         jw_key(&w, names[i]);
         jw_u64(&w, v[i]);
     }
+    write_pen(&w, pen);
     jw_end_object(&w);
 }
 
-void options_read(const char *text, struct limits *ret)
+static void read_pen(const json_t *o, struct pen *ret)
+{
+    const json_t *is = json_object_get(o, "pen");
+    const char *principal = json_string_value(json_object_get(is, "principal"));
+    *ret = (struct pen){.is_admin = true, .can_write = true};
+    if (!principal)
+        return;
+    (void)snprintf(ret->principal, sizeof ret->principal, "%s", principal);
+    ret->is_admin = json_is_true(json_object_get(is, "admin"));
+    ret->can_write = json_is_true(json_object_get(is, "writes"));
+    ret->is_blind = !json_is_true(json_object_get(is, "reads"));
+}
+
+void options_read(const char *text, struct limits *ret, struct pen *ret_pen)
 {
     struct err ignored = {0};
     json_t *o = NULL;
     uint64_t v[COUNT];
     struct limits l = LIMITS_DEFAULT;
     spread(&l, v);
+    read_pen(NULL, ret_pen);
     if (text && json_read(text, strlen(text), &o, &ignored) == 0) {
         for (size_t i = 0; i < COUNT; i++) {
             const json_t *value = json_object_get(o, names[i]);
             if (json_is_integer(value) && json_integer_value(value) > 0)
                 v[i] = (uint64_t)json_integer_value(value);
         }
+        read_pen(o, ret_pen);
         json_decref(o);
     }
     gather(v, &l);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "service/may.h"
 #include "service/seat.h"
 #include "service/service.h"
 
@@ -28,8 +29,8 @@ static struct service_options server(void)
 static void assert_same(const struct limits *a, const struct limits *b)
 {
     scoped(buf_done) struct buf x = BUF_INIT(4096), y = BUF_INIT(4096);
-    options_write(a, &x);
-    options_write(b, &y);
+    options_write(a, &(struct pen){0}, &x);
+    options_write(b, &(struct pen){0}, &y);
     assert_string_equal(x.bytes, y.bytes);
 }
 
@@ -87,13 +88,17 @@ static void what_was_written_is_read_and_nonsense_becomes_the_default(void **sta
     l.wall_ms = 4567;
     l.files = 99;
     scoped(buf_done) struct buf text = BUF_INIT(4096);
-    options_write(&l, &text);
-    options_read(text.bytes, &back);
+    const struct pen pen = {.principal = "prn_a", .can_write = false, .is_blind = true};
+    struct pen pen_back;
+    options_write(&l, &pen, &text);
+    options_read(text.bytes, &back, &pen_back);
+    assert_true(pen_is_same(&pen, &pen_back));
     assert_same(&l, &back);
     static const char *const odd[] = {
         NULL, "", "[]", "{", "{\"memory_bytes\":-1}", "{\"memory_bytes\":1}", "{\"pids\":\"x\"}"};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        options_read(odd[i], &back);
+        options_read(odd[i], &back, &pen_back);
+        assert_true(!*pen_back.principal && pen_back.is_admin && pen_back.can_write);
         assert_same(&back, &standard);
     }
 }

@@ -9,11 +9,13 @@
 #include "base/memory.h"
 #include "base/scope.h"
 #include "service/desk.h"
+#include "service/may.h"
 #include "service/object.h"
 #include "service/options.h"
 #include "service/service_int.h"
 #include "session/session.h"
 #include "store/meta.h"
+#include "workspace/locks.h"
 
 enum { ROOM_TRIES = 16 };
 
@@ -54,6 +56,26 @@ void seat_end(struct seat_use *use)
 {
     seat_touch(use->seat);
     turn_leave(&use->seat->turn, &use->place);
+}
+
+/* Its options as the row has them; with this pen from now on. */
+static int write_options(struct seat *seat, const struct pen *pen, struct err *e)
+{
+    scoped(buf_done) struct buf options = BUF_INIT(4096);
+    options_write(&seat->limits, pen, &options);
+    if (buf_check(&options, e))
+        return -1;
+    return meta_session_set_options(seat->service->o.meta, seat->id, options.bytes, e);
+}
+
+int seat_hand(struct seat *seat, const struct who *who, const char *run, struct err *e)
+{
+    struct pen pen = pen_of(who), before = desk_pen(seat->desk);
+    pen.is_blind = seat->is_blind;
+    if (may_use(seat, who, e) || (!pen_is_same(&pen, &before) && write_options(seat, &pen, e)))
+        return -1;
+    desk_take(seat->desk, &pen, run);
+    return 0;
 }
 
 int seat_ready(struct seat *seat, const struct jail_data **ret, struct err *e)
@@ -180,14 +202,15 @@ int seat_restart(struct seat *seat, struct err *e)
     return failed;
 }
 
-int seat_rollback(struct seat *seat, uint64_t steps, struct err *e)
+int seat_rollback(struct seat *seat, const struct who *who, uint64_t steps, struct err *e)
 {
     struct seat_use use;
     struct session_info info;
-    if (seat_begin(seat, &use, e))
+    if (may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
     session_look(seat->session, &info);
-    int failed = steps > info.runs
+    int failed = seat_hand(seat, who, "", e) ? -1
+                 : steps > info.runs
                      ? err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
                                (unsigned long long)info.runs)
                      : session_rollback(seat->session, info.runs - steps + 1, e) ||
@@ -196,22 +219,22 @@ int seat_rollback(struct seat *seat, uint64_t steps, struct err *e)
     return failed ? -1 : 0;
 }
 
-int seat_refresh(struct seat *seat, struct err *e)
+int seat_refresh(struct seat *seat, const struct who *who, struct err *e)
 {
     struct seat_use use;
-    if (seat_begin(seat, &use, e))
+    if (may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
     int failed = desk_refresh(seat->desk, seat->session, e);
     seat_end(&use);
     return failed;
 }
 
-int seat_ask(struct seat *seat, const char *topic, const char *code, uint32_t cursor, char **ret,
-             struct err *e)
+int seat_ask(struct seat *seat, const struct who *who, const char *topic, const char *code,
+             uint32_t cursor, char **ret, struct err *e)
 {
     struct seat_use use;
     const struct jail_data *data;
-    if (seat_begin(seat, &use, e))
+    if (may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
     int failed = seat_make_room(seat, e) || seat_ready(seat, &data, e) ||
                  session_ask(seat->session, data, topic, code, cursor, ret, e);
@@ -241,7 +264,8 @@ static int write_row(struct seat *seat, const char *name, uint32_t idle_s, struc
                               .idle_s = idle_s,
                               .snapshots = seat->snapshots};
     scoped(buf_done) struct buf options = BUF_INIT(4096);
-    options_write(&seat->limits, &options);
+    const struct pen pen = desk_pen(seat->desk);
+    options_write(&seat->limits, &pen, &options);
     if (buf_check(&options, e))
         return -1;
     memcpy(row.id, seat->id, sizeof row.id);
@@ -289,6 +313,7 @@ static int end_session(struct seat *seat, const char *why, struct err *e)
     if (meta_session_close(s->o.meta, seat->id, clock_wall_us(), why,
                            seat->is_one_shot ? META_SOON : META_NOW, e))
         return -1;
+    locks_wake(s->o.files); /* those of the session ended with it */
     desk_remove(seat->desk);
     return 0;
 }
@@ -316,7 +341,8 @@ static int adopt_branch(struct seat *seat, const struct who *who, const char *na
 {
     struct session_row row = {.name = name, .tz = seat->tz, .snapshots = seat->snapshots};
     scoped(buf_done) struct buf options = BUF_INIT(4096);
-    options_write(&seat->limits, &options);
+    const struct pen pen = desk_pen(desk);
+    options_write(&seat->limits, &pen, &options);
     if (buf_check(&options, e))
         return -1;
     (void)snprintf(row.id, sizeof row.id, "%s", session_id(branch));
@@ -347,11 +373,12 @@ static int branch(struct seat *seat, const struct who *who, const char *name, st
     struct desk *desk = NULL;
     const struct jail_data *data;
     char draft[ID_SIZE];
-    const struct desk_options options = {.service = s,
-                                         .session = draft,
-                                         .workspace = seat->workspace,
-                                         .principal = who->principal,
-                                         .undo_max = seat->snapshots};
+    struct desk_options options = {.service = s,
+                                   .session = draft,
+                                   .workspace = seat->workspace,
+                                   .pen = pen_of(who),
+                                   .undo_max = seat->snapshots};
+    options.pen.is_blind = seat->is_blind;
     if (id_make("new_", draft, e) || desk_open(&options, &desk, e))
         return -1;
     int failed = desk_branch(seat->desk, desk, seat->limits.disk_bytes * 2, &data, e) ||
@@ -376,7 +403,7 @@ int seat_fork(struct seat *seat, const struct who *who, const char *name, struct
               struct err *e)
 {
     struct seat_use use;
-    if ((name && seat_check_name(name, e)) || seat_begin(seat, &use, e))
+    if ((name && seat_check_name(name, e)) || may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
     int failed = branch(seat, who, name, ret, e);
     seat_end(&use);

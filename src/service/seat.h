@@ -4,7 +4,8 @@
  * is kept, where its files are, and who may use it next. All calls that need the session itself
  * wait for its turn; they block as their counterparts in session.h do.
  *
- * Sessions of others do not exist: ERR_NOT_FOUND. One that is closed is ERR_NOT_FOUND too, except
+ * Sessions of others do not exist: ERR_NOT_FOUND; but the admins of a workspace see those in it (may.h). What
+ * makes the kernel do something needs the right to write to the workspace: ERR_DENIED. One that is closed is ERR_NOT_FOUND too, except
  * for seat_show and seat_list.
  */
 #ifndef SERVICE_SEAT_H
@@ -71,18 +72,18 @@ int seat_sleep(struct seat *s, struct err *e); /* ERR_CONFLICT with the reasons 
 int seat_restart(struct seat *s, struct err *e);
 
 /* Brings its files to what the workspace has, also those that both sides changed. */
-int seat_refresh(struct seat *s, struct err *e);
+int seat_refresh(struct seat *s, const struct who *who, struct err *e);
 
 /* A second one with the same variables and a copy of the files. */
 int seat_fork(struct seat *s, const struct who *who, const char *name, struct seat **ret,
               struct err *e);
 
-/* Undoes the last `steps` runs, in memory and in its files. */
-int seat_rollback(struct seat *s, uint64_t steps, struct err *e);
+/* Undoes the last `steps` runs, in memory and in its files; in the workspace, if `who` may write there. */
+int seat_rollback(struct seat *s, const struct who *who, uint64_t steps, struct err *e);
 
 /* "complete", "inspect", "variables": answers with JSON, the caller's to free. */
-int seat_ask(struct seat *s, const char *topic, const char *code, uint32_t cursor, char **ret,
-             struct err *e);
+int seat_ask(struct seat *s, const struct who *who, const char *topic, const char *code,
+             uint32_t cursor, char **ret, struct err *e);
 
 /* Ends the run that goes on, if one does; it does not wait. */
 void seat_interrupt(struct seat *s);

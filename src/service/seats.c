@@ -12,6 +12,7 @@
 #include "base/scope.h"
 #include "base/utf8.h"
 #include "service/desk.h"
+#include "service/may.h"
 #include "service/options.h"
 #include "service/service_int.h"
 #include "session/session.h"
@@ -117,7 +118,11 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
     memcpy(seat->key, row->key, sizeof seat->key);
     (void)snprintf(seat->name, sizeof seat->name, "%s", row->name ? row->name : "");
     (void)snprintf(seat->tz, sizeof seat->tz, "%s", row->tz ? row->tz : "");
-    options_read(row->options, &seat->limits);
+    struct pen pen;
+    options_read(row->options, &seat->limits, &pen);
+    if (!*pen.principal)
+        memcpy(pen.principal, row->principal, sizeof pen.principal);
+    seat->is_blind = pen.is_blind;
     seat->snapshots = row->snapshots;
     seat->idle_s = row->idle_s;
     seat->created_us = row->created_us;
@@ -130,7 +135,7 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
     const struct desk_options desk = {.service = s,
                                       .session = seat->id,
                                       .workspace = seat->workspace,
-                                      .principal = seat->principal,
+                                      .pen = pen,
                                       .undo_max = seat->snapshots};
     bool is_lost = !is_new && row->used_us > row->created_us;
     if (desk_open(&desk, &seat->desk, e) ||
@@ -174,13 +179,14 @@ static int load(struct service *s, const struct who *who, const char *id, struct
     struct seat *seat;
     if (meta_session_get(s->o.meta, id, &row, e))
         return e->code == ERR_NOT_FOUND ? not_found(id, e) : -1;
-    int failed = 0;
-    if (!who_owns(who, row.principal))
+    bool is_theirs;
+    int failed = may_see(s, who, row.principal, row.workspace, &is_theirs, e);
+    if (!failed && !is_theirs)
         failed = not_found(id, e);
-    else if (row.closed_us)
+    else if (!failed && row.closed_us)
         failed = err_set(e, ERR_NOT_FOUND, "session %.64s was closed (%s); make a new one", id,
                          row.closed_why ? row.closed_why : "");
-    else
+    else if (!failed)
         failed = make_seat(s, &row, /* is_new= */ false, &seat, e);
     session_row_done(&row);
     if (failed)
@@ -219,11 +225,12 @@ int seat_find(struct service *s, const struct who *who, const char *id_or_name, 
     if (!seat)
         return load(s, who, id_or_name, ret, e);
     pthread_mutex_lock(&seat->lock);
-    bool is_closed = seat->is_closed;
+    bool is_closed = seat->is_closed, is_theirs = false;
     pthread_mutex_unlock(&seat->lock);
-    if (is_closed || !who_owns(who, seat->principal)) {
+    int failed = may_see(s, who, seat->principal, seat->workspace, &is_theirs, e);
+    if (failed || is_closed || !is_theirs) {
         seat_unref(seat);
-        return not_found(id_or_name, e);
+        return failed ? -1 : not_found(id_or_name, e);
     }
     *ret = seat;
     return 0;
@@ -276,7 +283,8 @@ static int fill_row(struct service *s, const struct who *who, const struct seat_
         return -1;
     if (wishes->tz && zone_check(wishes->tz, e))
         return err_wrap(e, "tz");
-    options_write(&limits, options);
+    const struct pen pen = pen_of(who);
+    options_write(&limits, &pen, options);
     if (buf_check(options, e))
         return -1;
     memcpy(row->principal, who->principal, ID_SIZE);

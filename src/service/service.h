@@ -30,6 +30,7 @@
 
 struct err;
 struct files;
+struct indexer;
 struct json_writer;
 struct log;
 struct meta;
@@ -47,6 +48,7 @@ struct service_options {
     struct rates *rates;
     struct log *log; /* a line for every run; NULL: nobody listens */
     struct files *files;
+    struct indexer *indexer;    /* told of runs; NULL: nothing is indexed */
     int live_fd;                /* DATA/live */
     int checkouts_fd;           /* DATA/checkouts */
     bool has_overlay;           /* the spawner can make them */

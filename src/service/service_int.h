@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/id.h"
+#include "service/desk.h"
 #include "service/gate.h"
 #include "service/job.h"
 #include "service/journal.h"
@@ -41,6 +42,7 @@ struct seat {
     uint32_t snapshots;
     int64_t created_us; /* wall clock */
     bool is_one_shot;
+    bool is_blind;           /* its files are not brought (may.h) */
     struct session *session; /* held; lives as long as the seat */
     struct desk *desk;       /* its files; likewise */
     struct turn turn;
@@ -87,6 +89,7 @@ struct job {
         char bytes[4]; /* the beginning of a character whose end has not come yet */
         size_t len;
     } torn[2];
+    struct desk_inputs inputs; /* what it read; when it has ended */
 
     pthread_mutex_t lock; /* protects what is below */
     pthread_cond_t changed;
@@ -131,6 +134,10 @@ struct seat_use {
 };
 int seat_begin(struct seat *s, struct seat_use *use, struct err *e);
 void seat_end(struct seat_use *use);
+
+/* With its turn taken: it is in their hands now (may.h), for `run` or "", which is durable when this returns.
+ * Fails with ERR_DENIED if they may not use it. */
+int seat_hand(struct seat *s, const struct who *who, const char *run, struct err *e);
 
 /* With its turn taken, before anything that may need its kernel: what the session will find. */
 int seat_ready(struct seat *s, const struct jail_data **ret, struct err *e);

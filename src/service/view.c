@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "service/may.h"
 #include "service/object.h"
 #include "service/options.h"
 #include "service/service_int.h"
@@ -120,7 +121,8 @@ static void view_row(struct service *s, const struct session_row *row, struct vi
                      .used_us = row->used_us,
                      .closed_us = row->closed_us,
                      .closed_why = row->closed_why};
-    options_read(row->options, &v.limits);
+    struct pen pen; /* not shown */
+    options_read(row->options, &v.limits, &pen);
     if (!row->closed_us)
         v.status = sessions_peek(s->o.engine, row->id, &v.info) ? "asleep" : "idle";
     *ret = v;
@@ -167,10 +169,11 @@ int seat_show(struct service *s, const struct who *who, const char *id_or_name,
         return e->code == ERR_NOT_FOUND
                    ? err_set(e, ERR_NOT_FOUND, "there is no session %.64s", id_or_name)
                    : -1;
-    int failed = 0;
-    if (who_owns(who, row.principal))
+    bool is_theirs;
+    int failed = may_see(s, who, row.principal, row.workspace, &is_theirs, e);
+    if (!failed && is_theirs)
         put_row(s, &row, NULL, w);
-    else
+    else if (!failed)
         failed = err_set(e, ERR_NOT_FOUND, "there is no session %.64s", id_or_name);
     session_row_done(&row);
     return failed;
@@ -200,7 +203,10 @@ int seat_list(struct service *s, const struct who *who, const struct seat_filter
               const struct page *page, struct json_writer *w, struct err *e)
 {
     struct session_rows rows;
-    struct session_filter wanted = {.principal = who->is_admin ? NULL : who->principal,
+    bool is_all = who->is_admin; /* the admins of a workspace see all that are in it */
+    if (filter->workspace && may_oversee(s, who, filter->workspace, &is_all, e))
+        return -1;
+    struct session_filter wanted = {.principal = is_all ? NULL : who->principal,
                                     .workspace = filter->workspace,
                                     .name = filter->name,
                                     .open = OPEN_ONLY};

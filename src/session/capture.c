@@ -39,10 +39,13 @@ void capture_done(struct capture *c)
     for (size_t i = 0; i < c->count; i++) {
         free(c->files[i].path);
         free(c->files[i].aside);
+        free(c->files[i].why);
     }
     free(c->files);
-    for (size_t i = 0; i < c->missed_count; i++)
+    for (size_t i = 0; i < c->missed_count; i++) {
         free(c->missed[i].path);
+        free(c->missed[i].more);
+    }
     free(c->missed);
     for (size_t i = 0; i < c->brought_count; i++)
         free(c->brought[i].path);
@@ -63,6 +66,18 @@ int capture_miss(struct capture *c, const char *path, const char *reason, struct
         return err_set(e, ERR_NO_MEMORY, "list what was missed");
     c->missed[c->missed_count++] = (struct not_captured){.path = copy, .reason = reason};
     return 0;
+}
+
+int capture_miss_more(struct capture *c, const char *path, const char *reason, const char *more,
+                      struct err *e)
+{
+    size_t before = c->missed_count;
+    if (capture_miss(c, path, reason, e))
+        return -1;
+    if (c->missed_count == before)
+        return 0; /* only counted */
+    c->missed[before].more = strdup(more);
+    return c->missed[before].more ? 0 : err_set(e, ERR_NO_MEMORY, "list what was missed");
 }
 
 static const struct survey_rules rules = {.ignore = &ignore_defaults};

@@ -85,6 +85,7 @@ struct captured_file {
     /* Where it is kept: filled by whoever keeps it, not by a capture. */
     uint64_t version; /* 0: nowhere */
     char *aside;      /* another path, because others changed the file too; NULL: its own */
+    char *why;        /* why it is there: a lock of somebody's; NULL: others changed the file */
     bool is_torn;     /* it was being written to all the time; what is kept is what could be read */
 };
 
@@ -97,6 +98,7 @@ struct brought_file {
 struct not_captured {
     char *path;         /* "." for the whole directory */
     const char *reason; /* static: "symbolic link", "too deep", ... */
+    char *more; /* whose fault it is, where that is somebody's; behind the reason; or NULL */
 };
 
 struct capture {
@@ -142,7 +144,8 @@ int capture_copy(int from_fd, int to_fd, const char *path, uint64_t size_max, st
 
 const char *file_change_name(enum capture_change change);
 
-/* Adds to the list of what was missed; `reason` is static. */
-int capture_miss(struct capture *c, const char *path, const char *reason, struct err *e);
+/* The same with more behind the reason, which is copied. */
+int capture_miss_more(struct capture *c, const char *path, const char *reason, const char *more,
+                      struct err *e);
 
 #endif

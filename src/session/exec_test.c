@@ -533,6 +533,31 @@ static void a_kernel_that_breaks_the_protocol_is_killed(void **state)
     (void)state;
 }
 
+static void what_it_read_is_known_only_if_the_kernel_came_to_say_it(void **state)
+{
+    struct stranger *s = *state;
+    struct buf b = BUF_INIT(4096);
+    struct run run;
+    size_t mark = frame_begin(&b, FRAME_READS);
+    field_put(&b, FIELD_PATH, "a.csv", 5);
+    field_put(&b, FIELD_GUESS, "b.csv", 5);
+    frame_end(&b, mark);
+    put_frame(&b, FRAME_DONE);
+    say(s, &b);
+    run_it(s, 0, &run);
+    assert_int_equal(run.end, END_OK);
+    assert_int_equal(run.reads.count, 2);
+    assert_false(run.reads.is_partial);
+    run_done(&run);
+
+    put_frame(&b, FRAME_DONE); /* from one that does not know of it */
+    say(s, &b);
+    run_it(s, 0, &run);
+    assert_int_equal(run.reads.count, 0);
+    assert_true(run.reads.is_partial);
+    run_done(&run);
+}
+
 /* The jail ends while the code runs. */
 static int end_now(void *arg, const struct run_event *event)
 {
@@ -666,6 +691,7 @@ int main(void)
         TEST(exactly_the_output_that_is_read_is_fine),
         cmocka_unit_test(a_kernel_that_breaks_the_protocol_is_killed),
         cmocka_unit_test(how_the_jail_ended_decides_the_end),
+        TEST(what_it_read_is_known_only_if_the_kernel_came_to_say_it),
         TEST(the_language_is_told_unless_it_is_python),
         TEST(a_dead_kernel_runs_nothing),
         TEST(code_over_the_limit_is_refused),

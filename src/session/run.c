@@ -109,6 +109,7 @@ void run_done(struct run *run)
     run_error_done(&run->error);
     capture_done(&run->files);
     names_done(&run->lost);
+    run_reads_done(&run->reads);
     *run = (struct run){0};
 }
 

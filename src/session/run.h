@@ -77,6 +77,17 @@ struct run_spec {
     bool leaves_files;
 };
 
+/* What a run has read below /mnt/data, as the kernel says: paths that may be there or not, once each. */
+struct run_reads {
+    struct run_read {
+        char *path;      /* relative, clean, NUL-terminated */
+        bool is_guessed; /* a child process was told of it */
+    } * items;
+    size_t count, bytes;
+    bool is_told;    /* the kernel has said anything of it */
+    bool is_partial; /* there may be others */
+};
+
 struct run {
     enum run_end end;
     enum run_state state;
@@ -91,6 +102,7 @@ struct run {
     int crash_signal; /* END_CRASHED: the signal, or 0 and crash_code counts */
     int crash_code;
     struct capture files;
+    struct run_reads reads;
     int64_t started_wall_us;
     uint64_t duration_us;
     uint64_t cpu_us;
@@ -133,6 +145,11 @@ void run_error_done(struct run_error *error);
  * form or no data are left out, as are second entries of a type; the result may be empty. Fails
  * with ERR_NO_MEMORY. */
 int display_from_frame(const struct frame *frame, struct display *ret, struct err *e);
+
+/* Adds what a READS frame names, up to READS_MAX and READS_BYTES_MAX over all frames. What is no path is left
+ * out, and then the list is partial. Fails with ERR_NO_MEMORY. */
+int run_reads_from_frame(const struct frame *frame, struct run_reads *reads, struct err *e);
+void run_reads_done(struct run_reads *reads);
 
 /* Copies an ERROR frame; ret->name is never NULL. Fails with ERR_NO_MEMORY. */
 int run_error_from_frame(const struct frame *frame, struct run_error *ret, struct err *e);

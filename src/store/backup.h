@@ -11,7 +11,7 @@
  * new one, whole. gc must not run at the same time.
  *
  * Restoring is starting a server with a copy of TO as its DATA; `fsck` checks it. What sleeps, working
- * copies and secrets (admin.key, the key that signs addresses) are not in it. The restored server needs
+ * copies and secrets (admin.key, the keys that sign addresses and the audit) are not in it. The restored server needs
  * another directory for its backups: numbers of packs would mean something else there.
  */
 #ifndef STORE_BACKUP_H

@@ -82,6 +82,11 @@ static int is_free(struct work *w, const struct file_change *c, const char *name
 {
     struct entry f;
     size_t blocked;
+    const struct held *by;
+    if (locks_on(w, name, /* is_dir= */ false, &by, e))
+        return -1;
+    if (by)
+        return 0;
     int got = entry_live(w, name, &f, e);
     if (got < 0)
         return -1;
@@ -100,11 +105,13 @@ static int is_free(struct work *w, const struct file_change *c, const char *name
 static int choose(struct work *w, const struct file_change *c, char ret[PATH_BYTES_MAX + 1],
                   struct err *e)
 {
-    size_t end;
-    if (blocked_at(w, c->path, &end, e))
+    size_t end, locked;
+    if (locks_above(w, c->path, &locked, e) || blocked_at(w, c->path, &end, e))
         return -1;
     if (end == 0)
         end = strlen(c->path);
+    if (locked > 0 && locked < end)
+        end = locked; /* nothing may be put into a tree that others have locked */
     for (unsigned number = 1; number <= ASIDE_TRIES; number++) {
         if (aside_name(c->path, end, c->mark, number, ret, e))
             return -1;

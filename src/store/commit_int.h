@@ -2,8 +2,9 @@
  *
  * meta_commit.c runs the changes in order; each works on what those before it left. commit_find.c looks
  * for rows; commit_rows.c alone writes files and versions, and keeps the workspace's counters with each;
- * commit_put.c, commit_aside.c, commit_tree.c and commit_back.c are the operations. An operation asks everything that
- * could refuse it before it writes its first row, so that one that found no room has done nothing.
+ * commit_put.c, commit_aside.c, commit_tree.c and commit_back.c are the operations; commit_locks.c and
+ * commit_locked.c know what locks forbid. An operation asks everything that could refuse it before it
+ * writes its first row, so that one that found no room has done nothing.
  *
  * All return 0 or -1; those that look for something 1 (found), 0 (not there) or -1.
  */
@@ -22,9 +23,13 @@ struct work {
     uint64_t rev;             /* that this commit will have, if it changes anything */
     bool has_changed;
     uint64_t files, bytes, kept_bytes;
+    int64_t owner_max;   /* what the owner's quota leaves to this workspace's kept_bytes; -1: any */
     int64_t next_number; /* of a new file; 0: not asked yet */
     /* A directory known to have a live file in it: nothing above a path in it is a file. */
     char open_dir[PATH_BYTES_MAX + 1];
+    struct held *locks; /* that are in force, by path */
+    size_t lock_count;
+    bool is_reading; /* nothing is to be written: somebody only asks */
 };
 
 /* A row of `files`. */
@@ -79,6 +84,40 @@ int entry_revive(struct work *w, struct entry *f, const char *path, const struct
                  enum change change, struct err *e);
 int entry_move(struct work *w, struct entry *f, const char *path, struct err *e);
 int entry_trash(struct work *w, struct entry *f, struct err *e);
+
+/* ---- locks (commit_locks.c, commit_locked.c) ---- */
+
+/* A lock that is in force. */
+struct held {
+    char id[ID_SIZE];
+    char *path, *holder; /* owned */
+    int64_t expires_us;
+    bool is_tree, is_shared;
+    bool is_ours; /* its token was presented, or it is the session's */
+};
+
+/* Checks the tokens that were presented (ERR_PRECONDITION) and finds what is in force. Those that have
+ * expired are removed: once somebody went past them, no clock that is set back revives them. */
+int locks_load(struct work *w, struct err *e);
+void locks_done(struct work *w);
+/* Which lock forbids a change of `path`; *ret is NULL when none does. Locks below it count, unless is_dir: to
+ * make a directory changes nothing in it. So do those on directories above it that are not there yet: they
+ * would be made. */
+int locks_on(struct work *w, const char *path, bool is_dir, const struct held **ret, struct err *e);
+/* The end of the outermost part of the path that others have locked so that nothing can be put into it: as a
+ * tree, or a directory that is not there. 0: there is none, or it is everything. */
+int locks_above(struct work *w, const char *path, size_t *ret_end, struct err *e);
+bool locks_all(const struct work *w); /* everything is locked by others */
+/* ERR_LOCKED when the change may not be made. Those that give way (gives_way) look for themselves. */
+int locks_check(struct work *w, const struct file_change *c, struct err *e);
+/* The change gave way to the lock: ret_why, the lock's count of them, and a row in the audit. */
+int locks_gave_way(struct work *w, struct file_change *c, const struct held *by, struct err *e);
+
+/* A session's changes are put aside rather than refused. */
+static inline bool gives_way(const struct file_change *c)
+{
+    return c->expect == EXPECT_SINCE && c->mark;
+}
 
 /* ---- the operations ---- */
 

@@ -137,6 +137,16 @@ static int put_there(struct work *w, struct file_change *c, struct err *e)
     return note_path(w, c->path, c->ret_rev, /* aside= */ NULL, e);
 }
 
+/* Somebody holds a lock: beside it, out of the tree that is locked, if there is such a place. */
+static int give_way(struct work *w, struct file_change *c, const struct held *by, struct err *e)
+{
+    if (locks_all(w))
+        report(w, c, /* f= */ NULL, OUTCOME_LOCKED, 0);
+    else if (put_aside_if(w, c, /* differs= */ true, e) < 0)
+        return -1;
+    return locks_gave_way(w, c, by, e);
+}
+
 int op_put(struct work *w, struct file_change *c, struct err *e)
 {
     struct entry f;
@@ -156,6 +166,11 @@ int op_put(struct work *w, struct file_change *c, struct err *e)
                            c->path);
         return put_there(w, c, e);
     }
+    const struct held *by;
+    if (locks_on(w, c->path, /* is_dir= */ false, &by, e))
+        return -1;
+    if (by)
+        return give_way(w, c, by, e);
     int is_aside = put_aside_if(w, c, differs, e);
     if (is_aside)
         return is_aside < 0 ? -1 : 0;

@@ -48,6 +48,12 @@ int check_room(struct work *w, uint64_t files, uint64_t bytes, struct err *e)
                        "included, and this needs %llu more: purge some, or ask for a larger quota",
                        (unsigned long long)w->kept_bytes, (unsigned long long)q->bytes_max,
                        (unsigned long long)bytes);
+    if (bytes > 0 && w->owner_max >= 0 &&
+        (w->kept_bytes >= (uint64_t)w->owner_max || bytes > (uint64_t)w->owner_max - w->kept_bytes))
+        return err_set(e, ERR_QUOTA,
+                       "all workspaces of the owner together have no room for %llu bytes more: "
+                       "purge some, or ask for a larger quota",
+                       (unsigned long long)bytes);
     return 0;
 }
 

@@ -50,12 +50,16 @@ static int tree_differs(struct work *w, const struct file_change *c, const struc
     return 0;
 }
 
-static int keep(struct work *w, struct file_change *c, const struct entry *f, struct err *e)
+/* It stays: others changed it, or hold a lock, `by`. */
+static int keep(struct work *w, struct file_change *c, const struct entry *f, const struct held *by,
+                struct err *e)
 {
     if (!c->mark)
         return err_set(e, ERR_PRECONDITION, "%.100s was changed by somebody else meanwhile",
                        c->path);
     report(w, c, f, OUTCOME_KEPT, 0);
+    if (by && locks_gave_way(w, c, by, e))
+        return -1;
     return note_path(w, c->path, c->since, /* aside= */ NULL, e);
 }
 
@@ -63,11 +67,12 @@ static int delete_tree(struct work *w, struct file_change *c, const struct numbe
                        struct err *e)
 {
     struct entry f;
+    const struct held *by;
     int differs = tree_differs(w, c, tree, e);
-    if (differs < 0)
+    if (differs < 0 || locks_on(w, c->path, /* is_dir= */ false, &by, e))
         return -1;
-    if (differs)
-        return keep(w, c, /* f= */ NULL, e);
+    if (differs || by)
+        return keep(w, c, /* f= */ NULL, by, e);
     for (size_t i = 0; i < tree->count; i++)
         if (entry_by_number(w, tree->items[i], &f, e) != 1 || entry_trash(w, &f, e) ||
             note_path(w, f.path, w->rev, /* aside= */ NULL, e))
@@ -94,8 +99,11 @@ int op_delete(struct work *w, struct file_change *c, struct err *e)
         return -1;
     if (what == IS_NOTHING)
         return not_found(c->path, e);
-    if (differs)
-        return keep(w, c, &f, e);
+    const struct held *by;
+    if (locks_on(w, c->path, /* is_dir= */ false, &by, e))
+        return -1;
+    if (differs || by)
+        return keep(w, c, &f, by, e);
     if (entry_trash(w, &f, e))
         return -1;
     report(w, c, &f, OUTCOME_DONE, CHANGE_DELETED);
@@ -304,6 +312,13 @@ int op_mkdir(struct work *w, struct file_change *c, struct err *e)
     if (there) {
         report(w, c, has ? &f : NULL, OUTCOME_SAME, 0);
         return note_path(w, c->path, c->ret_rev, /* aside= */ NULL, e);
+    }
+    const struct held *by;
+    if (locks_on(w, c->path, /* is_dir= */ true, &by, e))
+        return -1;
+    if (by) { /* of who gives way: others were refused before */
+        report(w, c, /* f= */ NULL, OUTCOME_KEPT, 0);
+        return locks_gave_way(w, c, by, e);
     }
     if (check_room(w, 1, 0, e) || make_dir(w, c->path, &f, e))
         return -1;

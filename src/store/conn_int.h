@@ -29,6 +29,7 @@ struct db_conn {
     struct db *owner;
     bool is_free; /* in the pool of readers; guarded by the pool's lock */
     enum conn_trouble trouble;
+    void *rider_arg;                      /* the writer's: of what rides along with the job */
     int wal_pages;                        /* the writer's: of the log after the last commit */
     uint64_t commits;                     /* and how many there were */
     struct ZSTD_DCtx_s *unpacker;         /* store/pack.h; NULL until it is needed */

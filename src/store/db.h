@@ -57,6 +57,8 @@ struct db_options {
      * that failed. Must not wait. May be NULL. */
     void (*on_stop)(void *arg, const char *why);
     void (*on_lost)(void *arg, const char *why);
+    /* Likewise after every commit, when those who waited for it have been told. */
+    void (*on_commit)(void *arg);
     void *arg;
     const char *vfs; /* NULL: the system's; tests have one that fails */
 };
@@ -81,6 +83,36 @@ int db_write(struct db *db, db_job *job, void *arg, struct err *e);
  * writer's thread, to free `arg`; may be NULL. Fails with ERR_UNAVAILABLE or ERR_NO_MEMORY. Blocks
  * while the queue is full. Of a job that fails only on_lost hears. */
 int db_post(struct db *db, db_job *job, void *arg, void (*done)(void *arg), struct err *e);
+
+/* A rider goes along with what a thread hands in: it runs right after the job, in its savepoint, so
+ * that both happen or neither does. For what has to be told of whatever a request changes (the audit),
+ * wherever in the layers below that is done: it cannot be forgotten there.
+ *
+ *     db_rider_set(&rider)             for this thread; nests: keep what it returns
+ *     ... db_write, db_post ...        the first that is handed in takes it
+ *     db_rider_set(before)             true in rider.is_taken: it was, or will be, done
+ *
+ * It is the thread's and no argument, because the layers between whoever answers a request and the job
+ * that changes something would all have to hand it on, and the one that forgot to would change
+ * something untold. Whoever hands in what changes nothing worth telling sets none meanwhile.
+ *
+ * One that went with a db_write which failed is not taken: the next may take it. What db_note hands in
+ * takes none. `run` and `arg` have to live until the rider is over: taken by db_write, when that
+ * returns; taken by db_post, when `done` is called, on the writer's thread. Not taken: it stays its
+ * owner's, and `done` is not called. The struct itself only its thread touches. The job may reach its
+ * rider by db_rider_arg, to fill it in; a job that is run again fills it in again. */
+struct db_rider {
+    db_job *run;
+    void *arg;
+    void (*done)(void *arg); /* of one that was posted */
+    bool is_taken;
+    bool is_posted; /* and done will be called */
+};
+struct db_rider *db_rider_set(struct db_rider *rider);
+void *db_rider_arg(struct db_conn *c); /* in a job: of what rides along; NULL: nothing */
+
+/* Like db_post, without a rider: for what happens on the way (when a key was used, ...). */
+int db_note(struct db *db, db_job *job, void *arg, void (*done)(void *arg), struct err *e);
 
 /* Waits until everything handed in before is durable; costs nothing when that is so already. Call
  * it before reading what was just posted. Fails like db_write. */

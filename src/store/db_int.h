@@ -19,6 +19,7 @@ struct job {
     bool is_posted;
     void (*done)(void *arg); /* posted */
     int64_t due_us;          /* posted: when to go without company */
+    struct db_rider rider;   /* a copy; run is NULL: none */
     pthread_cond_t over;     /* waiting, with the queue's lock */
     bool is_over;            /* guarded by the queue's lock */
     int result;              /* the writer's until it is over, as is e */

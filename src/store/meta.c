@@ -178,6 +178,14 @@ int meta_number(struct meta *m, const char *sql, const struct sql_value *values,
     return sql_number(c, sql, values, count, ret, e);
 }
 
+int meta_write_beside(struct meta *m, db_job *job, void *arg, struct err *e)
+{
+    struct db_rider *before = db_rider_set(NULL);
+    int failed = db_write(m->db, job, arg, e);
+    (void)db_rider_set(before);
+    return failed;
+}
+
 /* ---- single statements, soon ---- */
 
 struct statement {
@@ -214,5 +222,5 @@ int meta_run_soon(struct meta *m, const char *sql, const char *const *texts, siz
     }
     for (size_t i = 0; i < number_count; i++)
         s->values[s->count++] = SQL_INT(numbers[i]);
-    return db_post(m->db, statement_run, s, free, e);
+    return db_note(m->db, statement_run, s, free, e);
 }

@@ -47,6 +47,9 @@ struct principal_filter {
 int meta_principal_list(struct meta *m, const struct principal_filter *filter,
                         const struct page *page, struct principal_rows *ret, struct err *e);
 
+/* What all workspaces it owns may keep together; 0: any amount. */
+int meta_principal_quota(struct meta *m, const char *id, uint64_t bytes_max, struct err *e);
+
 /* Of those that are there, an owner has one of a name: ERR_CONFLICT. Going in, only what does not
  * count anything counts: id, owner, vault, name, created_us and the quotas. */
 int meta_workspace_insert(struct meta *m, const struct workspace_row *row, struct err *e);
@@ -56,6 +59,9 @@ int meta_workspace_find(struct meta *m, const char *owner, const char *name,
 /* `owner` NULL: all. */
 int meta_workspace_list(struct meta *m, const char *owner, const struct page *page,
                         struct workspace_rows *ret, struct err *e);
+/* Those that a principal owns or is a member of. */
+int meta_workspace_list_for(struct meta *m, const char *principal, const struct page *page,
+                            struct workspace_rows *ret, struct err *e);
 
 /* ---- keys ---- */
 
@@ -71,8 +77,28 @@ int meta_key_count(struct meta *m, const char *principal, uint64_t *ret, struct 
 int meta_key_revoke(struct meta *m, const char *id, int64_t now_us, struct err *e);
 int meta_key_used(struct meta *m, const char *id, int64_t now_us, struct err *e); /* META_SOON */
 
-/* Adds to what the key used on that day. META_SOON. */
+/* Adds to what the key, and the workspace, used on that day ("": none). META_SOON. */
 int meta_usage_add(struct meta *m, const struct usage_row *more, struct err *e);
+/* What the key used from one day up to another, that one not included. */
+int meta_usage_sum(struct meta *m, const char *key, int64_t from_day, int64_t until_day,
+                   struct usage_row *ret, struct err *e);
+
+/* The same of everything that a principal has (NULL: of all), what used most first; at most PAGE_MAX. */
+enum usage_of { USAGE_KEYS, USAGE_WORKSPACES };
+struct usage_line {
+    char id[ID_SIZE];
+    const char *name;
+    uint64_t runs, cpu_us;
+    uint64_t files, bytes, kept_bytes; /* of a workspace, as it is now */
+    void *owned;
+};
+struct usage_lines {
+    struct usage_line *items;
+    size_t count;
+};
+void usage_lines_done(struct usage_lines *l);
+int meta_usage_report(struct meta *m, enum usage_of of, const char *principal, int64_t from_day,
+                      int64_t until_day, struct usage_lines *ret, struct err *e);
 /* Zeros when it used nothing. */
 int meta_usage_get(struct meta *m, const char *key, int64_t day, struct usage_row *ret,
                    struct err *e);
@@ -86,6 +112,8 @@ int meta_session_get(struct meta *m, const char *id, struct session_row *ret, st
 
 /* Writes name, options, idle_s, snapshots and tz; ERR_CONFLICT when it is closed. */
 int meta_session_update(struct meta *m, const struct session_row *row, struct err *e);
+/* Only its options; goes with no rider: it is no act of its own. */
+int meta_session_set_options(struct meta *m, const char *id, const char *options, struct err *e);
 int meta_session_used(struct meta *m, const char *id, int64_t now_us, struct err *e); /* SOON */
 /* Once. ERR_CONFLICT when it is closed already. */
 int meta_session_close(struct meta *m, const char *id, int64_t now_us, const char *why,

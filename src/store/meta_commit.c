@@ -5,15 +5,20 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "store/audit_int.h"
 #include "store/commit_int.h"
 #include "store/meta_int.h"
 
 static const struct {
     const char *begin, *end, *add, *add_chunk, *replace_chunk, *chunk, *unmark;
 } sql = {
-    .begin = "SELECT w.number, w.vault, w.rev, w.files, w.bytes, w.kept_bytes, v.name"
-             " FROM workspaces AS w CROSS JOIN vaults AS v ON v.number = w.vault"
-             " WHERE w.id = ?1 AND w.deleted = 0",
+    .begin =
+        "SELECT w.number, w.vault, w.rev, w.files, w.bytes, w.kept_bytes, v.name,"
+        " CASE p.bytes_max WHEN 0 THEN -1 ELSE max(0, p.bytes_max - (SELECT"
+        "   coalesce(sum(o.kept_bytes), 0) FROM workspaces AS o WHERE o.owner = w.owner"
+        "   AND o.deleted = 0 AND o.number <> w.number)) END"
+        " FROM workspaces AS w CROSS JOIN principals AS p ON p.id = w.owner CROSS JOIN vaults AS v ON v.number = w.vault"
+        " WHERE w.id = ?1 AND w.deleted = 0",
     .end = "UPDATE workspaces SET rev = ?2, files = ?3, bytes = ?4, kept_bytes = ?5"
            " WHERE number = ?1",
     .add = "INSERT INTO commits (workspace, rev, kind, principal, key_id, session, run, created)"
@@ -43,7 +48,8 @@ static void forget(struct file_change *changes, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct file_change *c = &changes[i];
         free(c->ret_path);
-        c->ret_path = NULL;
+        free(c->ret_why);
+        c->ret_path = c->ret_why = NULL;
         c->outcome = OUTCOME_DONE;
         c->made = 0;
         c->ret_file[0] = '\0';
@@ -68,6 +74,7 @@ static int begin(struct work *w, const struct chunk_set *chunks, struct err *e)
     w->files = (uint64_t)sql_int(&rows, 3);
     w->bytes = (uint64_t)sql_int(&rows, 4);
     w->kept_bytes = (uint64_t)sql_int(&rows, 5);
+    w->owner_max = sql_int(&rows, 7);
     if (chunks && !str_is(sql_text(&rows, 6), chunks->vault))
         return err_set(e, ERR_INTERNAL, "the chunks of another vault cannot be used here");
     return 0;
@@ -131,7 +138,7 @@ static int change_all(struct work *w, struct file_change *changes, size_t count,
 {
     for (size_t i = 0; i < count; i++) {
         struct err why = {0};
-        if (!change(w, &changes[i], &why))
+        if (!locks_check(w, &changes[i], &why) && !change(w, &changes[i], &why))
             continue;
         if (why.code != ERR_QUOTA || !changes[i].is_lenient) {
             *e = why;
@@ -168,10 +175,11 @@ static int run(struct db_conn *c, void *arg, struct err *e)
         return -1;
     if (j->chunks && (add_chunks(&w, j->chunks, e) || check_chunks(&w, j->chunks, e)))
         return -1;
-    if (change_all(&w, j->changes, j->count, e) || (w.has_changed && end(&w, e)))
-        return -1;
+    int failed = locks_load(&w, e) || change_all(&w, j->changes, j->count, e) ||
+                 (w.has_changed && end(&w, e)) || audit_commit(&w, j->changes, j->count, e);
+    locks_done(&w);
     j->rev = rev_now(&w);
-    return 0;
+    return failed ? -1 : 0;
 }
 
 int meta_commit_set(struct meta *m, const struct commit_row *commit, struct file_change *changes,
@@ -180,8 +188,14 @@ int meta_commit_set(struct meta *m, const struct commit_row *commit, struct file
     assert(!commit->is_working_copy || *commit->author.session);
     struct commit_job j = {.commit = commit, .changes = changes, .count = count, .chunks = chunks};
     for (size_t i = 0; i < count; i++)
-        changes[i].ret_path = NULL; /* going in, it is nobody's */
-    if (db_write(m->db, run, &j, e)) {
+        changes[i].ret_path = changes[i].ret_why = NULL; /* going in, they are nobody's */
+    /* What a run made is told of by itself, whoever's request waits for it. */
+    bool is_own = commit->kind == COMMIT_RUN || commit->kind == COMMIT_RECOVERED;
+    struct db_rider *before = is_own ? db_rider_set(NULL) : NULL;
+    int failed = db_write(m->db, run, &j, e);
+    if (is_own)
+        (void)db_rider_set(before);
+    if (failed) {
         forget(changes, count);
         return -1;
     }

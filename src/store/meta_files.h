@@ -52,6 +52,7 @@ enum outcome {
     OUTCOME_ASIDE, /* EXPECT_SINCE failed: the content was put at `ret_path` instead */
     OUTCOME_KEPT,  /* the same for OP_DELETE: others changed the file, so it stays */
     OUTCOME_QUOTA, /* is_lenient: there was no room in the workspace */
+    OUTCOME_LOCKED, /* would have been put aside, but everything around is locked: nothing was done */
 };
 
 /* One change of a commit. Paths are clean: workspace/paths.h. */
@@ -78,14 +79,18 @@ struct file_change {
     char ret_file[ID_SIZE];
     uint64_t ret_version, ret_rev;
     char *ret_path; /* where it went, when that is not `path` (or `to`); the caller's to free */
+    char *
+        ret_why; /* of ASIDE, KEPT and LOCKED: the lock that was in the way, and whose; the caller's
+                       to free; NULL: others changed it */
 };
 
 /* All changes as one commit, durable when this returns. `batch` brings the chunks (contents.h; synced
  * already; NULL: none). *ret_rev is the workspace's revision then, also when nothing had to be
  * changed. Unless lenient, the first change that cannot be made fails the whole: ERR_NOT_FOUND,
  * ERR_CONFLICT (something is in the way: a file where a directory is needed, or the reverse),
- * ERR_PRECONDITION (an expectation), ERR_QUOTA (the message says how much of what), ERR_BUSY (gc
- * has removed what the batch relied on: store it again). */
+ * ERR_PRECONDITION (an expectation; a lock token that is good no more), ERR_QUOTA (the message says how
+ * much of what), ERR_LOCKED (meta_locks.h; author.pass gets past), ERR_BUSY (gc has removed what the
+ * batch relied on: store it again). */
 int meta_commit(struct meta *m, const struct commit_row *commit, struct file_change *changes,
                 size_t count, const struct batch *batch, uint64_t *ret_rev, struct err *e);
 /* The same with the rows themselves instead of a batch; NULL: none. */
@@ -156,8 +161,12 @@ int meta_purge(struct meta *m, const char *file, uint64_t version, struct err *e
 int meta_purge_trash(struct meta *m, const char *workspace, int64_t before_us, uint32_t limit,
                      uint64_t *ret_count, struct err *e);
 
-struct thinning {       /* 0: does not count. What is head, pinned or younger than min_age stays */
-    uint32_t keep_last; /* the newest so many versions of a file stay */
+/* The same as a rule, which leaves files of which some run has read a version (meta_lineage.h). */
+int meta_tidy_trash(struct meta *m, const char *workspace, int64_t before_us, uint32_t limit,
+                    uint64_t *ret_count, struct err *e);
+
+struct thinning { /* 0: does not count. What is head, pinned, read by a run or younger stays */
+    uint32_t keep_last;    /* the newest so many versions of a file stay */
     int64_t older_than_us; /* wall clock: versions made before */
 };
 int meta_thin(struct meta *m, const struct thinning *rule, uint32_t limit, uint64_t *ret_count,
@@ -168,6 +177,7 @@ int meta_thin(struct meta *m, const struct thinning *rule, uint32_t limit, uint6
 struct workspace_change { /* NULL, UINT64_MAX: stays */
     const char *name;
     uint64_t files_max, bytes_max;
+    int intelligence; /* 1: on, -1: off, 0: stays */
 };
 int meta_workspace_update(struct meta *m, const char *id, const struct workspace_change *change,
                           struct err *e);

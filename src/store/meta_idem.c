@@ -75,7 +75,7 @@ int meta_idem_begin(struct meta *m, struct idem *i, int64_t now_us, struct err *
 {
     i->owned = NULL;
     struct taking t = {i, now_us};
-    if (db_write(m->db, take_key, &t, e)) {
+    if (meta_write_beside(m, take_key, &t, e)) {
         idem_done(i);
         return -1;
     }
@@ -137,9 +137,9 @@ int meta_idem_end(struct meta *m, const struct idem *i, int status, const char *
 {
     struct answer a = {i->principal, i->key, body, len, status, NULL};
     if (when == META_NOW)
-        return db_write(m->db, end_key, &a, e);
+        return meta_write_beside(m, end_key, &a, e);
     struct answer *copy = answer_copy(&a, e);
-    return copy ? db_post(m->db, end_key, copy, answer_free, e) : -1;
+    return copy ? db_note(m->db, end_key, copy, answer_free, e) : -1;
 }
 
 static int drop_key(struct db_conn *c, void *arg, struct err *e)
@@ -151,7 +151,7 @@ static int drop_key(struct db_conn *c, void *arg, struct err *e)
 int meta_idem_drop(struct meta *m, const struct idem *i, struct err *e)
 {
     struct idem copy = *i;
-    return db_write(m->db, drop_key, &copy, e);
+    return meta_write_beside(m, drop_key, &copy, e);
 }
 
 static int restart(struct db_conn *c, void *arg, struct err *e)
@@ -162,5 +162,5 @@ static int restart(struct db_conn *c, void *arg, struct err *e)
 
 int meta_idem_restart(struct meta *m, struct err *e)
 {
-    return db_write(m->db, restart, /* arg= */ NULL, e);
+    return meta_write_beside(m, restart, /* arg= */ NULL, e);
 }

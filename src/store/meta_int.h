@@ -86,15 +86,25 @@ int row_list_on(struct db_conn *c, const struct row_kind *kind, const char *sql,
 /* ---- jobs that others are part of ---- */
 
 db_job workspace_insert; /* arg: const struct workspace_row */
+/* A principal and its default workspace. */
+int principal_insert_both(struct db_conn *c, const struct principal_row *principal,
+                          const struct workspace_row *workspace, uint64_t max, struct err *e);
+struct login_row;
+int login_insert(struct db_conn *c, const struct login_row *row, int64_t now_us, struct err *e);
 
 /* ---- counting, and single statements as jobs ---- */
 
 int meta_number(struct meta *m, const char *sql, const struct sql_value *values, size_t count,
                 int64_t *ret, struct err *e);
 
+/* db_write without a rider: for what is kept on the way. The act that a request is about has its row with
+ * what it changes, not with this. */
+int meta_write_beside(struct meta *m, db_job *job, void *arg, struct err *e);
+
 enum { STATEMENT_VALUES_MAX = 8 };
 
-/* A statement whose values are ids and numbers, written soon. `texts` are copied. */
+/* A statement whose values are ids and numbers, written soon, for what happens on the way: no rider
+ * goes with it. `texts` are copied. */
 int meta_run_soon(struct meta *m, const char *sql, const char *const *texts, size_t text_count,
                   const int64_t *numbers, size_t number_count, struct err *e);
 

@@ -1,20 +1,24 @@
-/* Keys, and what they used. */
+/* Keys. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "store/audit.h"
 #include "store/meta_int.h"
 
 static const struct {
     const char *insert, *get, *list, *list_of, *count, *count_of, *revoke, *used;
 } sql = {
-#define COLUMNS                                                                      \
-    "SELECT id, principal, sha256, name, scopes, max_sessions, max_runs_per_minute," \
-    " max_cpu_s_per_day, max_memory_mb, created, expires, revoked, used FROM keys "
+#define COLUMNS                                                                               \
+    "SELECT id, principal, sha256, name, scopes, max_sessions, max_runs_per_minute,"          \
+    " max_cpu_s_per_day, max_memory_mb, created, expires, revoked, used, max_runs_per_month," \
+    " max_cpu_s_per_month FROM keys "
 #define ORDER "AND (created, id) < (?1, ?2) ORDER BY created DESC, id DESC LIMIT ?3"
-    .insert = "INSERT INTO keys (id, principal, sha256, name, scopes, max_sessions,"
-              " max_runs_per_minute, max_cpu_s_per_day, max_memory_mb, created, expires, revoked,"
-              " used) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    .insert =
+        "INSERT INTO keys (id, principal, sha256, name, scopes, max_sessions,"
+        " max_runs_per_minute, max_cpu_s_per_day, max_memory_mb, created, expires, revoked,"
+        " used, max_runs_per_month, max_cpu_s_per_month) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+        " ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     .get = COLUMNS "WHERE id = ?1",
     .list = COLUMNS "WHERE true " ORDER,
     .list_of = COLUMNS "WHERE principal = ?4 " ORDER,
@@ -22,15 +26,6 @@ static const struct {
     .count_of = "SELECT count(*) FROM keys WHERE principal = ?1",
     .revoke = "UPDATE keys SET revoked = ?2 WHERE id = ?1 AND revoked = 0",
     .used = "UPDATE keys SET used = max(used, ?2) WHERE id = ?1",
-};
-
-static const struct {
-    const char *add, *get;
-} usage_sql = {
-    .add = "INSERT INTO usage (key_id, day, runs, cpu_us) VALUES (?1, ?2, ?3, ?4) "
-           "ON CONFLICT (key_id, day) DO UPDATE SET runs = runs + excluded.runs,"
-           " cpu_us = cpu_us + excluded.cpu_us",
-    .get = "SELECT runs, cpu_us FROM usage WHERE key_id = ?1 AND day = ?2",
 };
 
 static int read_key(const struct sql_rows *rows, void *ret, struct err *e)
@@ -41,7 +36,9 @@ static int read_key(const struct sql_rows *rows, void *ret, struct err *e)
         .limits = {.sessions = (uint32_t)sql_int(rows, 5),
                    .runs_per_minute = (uint32_t)sql_int(rows, 6),
                    .cpu_s_per_day = (uint32_t)sql_int(rows, 7),
-                   .memory_mb = (uint32_t)sql_int(rows, 8)},
+                   .memory_mb = (uint32_t)sql_int(rows, 8),
+                   .runs_per_month = (uint32_t)sql_int(rows, 13),
+                   .cpu_s_per_month = (uint32_t)sql_int(rows, 14)},
         .created_us = sql_int(rows, 9),
         .expires_us = sql_int(rows, 10),
         .revoked_us = sql_int(rows, 11),
@@ -72,14 +69,18 @@ static const struct row_kind key_kind = {
 static int insert_key(struct db_conn *c, void *arg, struct err *e)
 {
     const struct key_row *k = arg;
-    return sql_run(c, sql.insert,
-                   SQL_WITH(SQL_TEXT(k->id), SQL_TEXT(k->principal), SQL_BYTES(k->sha256, HASH_LEN),
-                            SQL_TEXT(k->name ? k->name : ""), SQL_INT(k->scopes),
-                            SQL_INT(k->limits.sessions), SQL_INT(k->limits.runs_per_minute),
-                            SQL_INT(k->limits.cpu_s_per_day), SQL_INT(k->limits.memory_mb),
-                            SQL_INT(k->created_us), SQL_INT(k->expires_us), SQL_INT(k->revoked_us),
-                            SQL_INT(k->used_us)),
-                   e);
+    if (sql_run(c, sql.insert,
+                SQL_WITH(SQL_TEXT(k->id), SQL_TEXT(k->principal), SQL_BYTES(k->sha256, HASH_LEN),
+                         SQL_TEXT(k->name ? k->name : ""), SQL_INT(k->scopes),
+                         SQL_INT(k->limits.sessions), SQL_INT(k->limits.runs_per_minute),
+                         SQL_INT(k->limits.cpu_s_per_day), SQL_INT(k->limits.memory_mb),
+                         SQL_INT(k->created_us), SQL_INT(k->expires_us), SQL_INT(k->revoked_us),
+                         SQL_INT(k->used_us), SQL_INT(k->limits.runs_per_month),
+                         SQL_INT(k->limits.cpu_s_per_month)),
+                e))
+        return -1;
+    audit_tell(c, &(struct audit_subject){.object = k->id, .signed_in = k->principal});
+    return 0;
 }
 
 int meta_key_insert(struct meta *m, const struct key_row *row, struct err *e)
@@ -146,32 +147,4 @@ int meta_key_revoke(struct meta *m, const char *id, int64_t now_us, struct err *
 int meta_key_used(struct meta *m, const char *id, int64_t now_us, struct err *e)
 {
     return meta_run_soon(m, sql.used, &id, 1, &now_us, 1, e);
-}
-
-int meta_usage_add(struct meta *m, const struct usage_row *more, struct err *e)
-{
-    const char *key = more->key;
-    const int64_t numbers[] = {more->day, (int64_t)more->runs, (int64_t)more->cpu_us};
-    return meta_run_soon(m, usage_sql.add, &key, 1, numbers, 3, e);
-}
-
-int meta_usage_get(struct meta *m, const char *key, int64_t day, struct usage_row *ret,
-                   struct err *e)
-{
-    struct db_conn *c;
-    if (db_read_begin(m->db, &c, e))
-        return -1;
-    struct sql_rows rows = {0};
-    int got = sql_query(c, usage_sql.get, SQL_WITH(SQL_TEXT(key), SQL_INT(day)), &rows, e);
-    if (got == 0 && (got = sql_next(&rows, e)) >= 0) {
-        *ret = (struct usage_row){.day = day};
-        (void)snprintf(ret->key, sizeof ret->key, "%s", key);
-        if (got == 1) {
-            ret->runs = (uint64_t)sql_int(&rows, 0);
-            ret->cpu_us = (uint64_t)sql_int(&rows, 1);
-        }
-    }
-    sql_rows_done(&rows);
-    db_read_end(c);
-    return got < 0 ? -1 : 0;
 }

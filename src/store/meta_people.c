@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "store/audit.h"
 #include "store/meta_int.h"
 
 static const struct {
-    const char *insert, *get, *find_external, *count, *count_of, *list, *list_top, *list_of;
+    const char *insert, *get, *find_external, *count, *count_of, *list, *list_top, *list_of, *quota;
 } principal_sql = {
-#define COLUMNS "SELECT id, kind, name, parent, external, workspace, created FROM principals "
+#define COLUMNS \
+    "SELECT id, kind, name, parent, external, workspace, created, bytes_max FROM principals "
 #define ORDER "AND (created, id) < (?1, ?2) ORDER BY created DESC, id DESC LIMIT ?3"
     .insert = "INSERT INTO principals (id, kind, name, parent, external, workspace, created) "
               "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -19,6 +21,7 @@ static const struct {
     .list = COLUMNS "WHERE true " ORDER,
     .list_top = COLUMNS "INDEXED BY principals_parent WHERE parent IS NULL " ORDER,
     .list_of = COLUMNS "INDEXED BY principals_parent WHERE parent = ?4 " ORDER,
+    .quota = "UPDATE principals SET bytes_max = ?2 WHERE id = ?1",
 #undef COLUMNS
 };
 
@@ -34,7 +37,8 @@ static int read_principal(const struct sql_rows *rows, void *ret, struct err *e)
 {
     struct principal_row *r = ret;
     *r = (struct principal_row){.kind = (enum principal_kind)sql_int(rows, 1),
-                                .created_us = sql_int(rows, 6)};
+                                .created_us = sql_int(rows, 6),
+                                .bytes_max = (uint64_t)sql_int(rows, 7)};
     sql_id(rows, 0, r->id);
     sql_id(rows, 3, r->parent);
     sql_id(rows, 5, r->workspace);
@@ -84,7 +88,15 @@ static int insert_both(struct db_conn *c, void *arg, struct err *e)
                          SQL_INT(p->created_us)),
                 e))
         return -1;
+    audit_tell(c, &(struct audit_subject){.object = p->id});
     return workspace_insert(c, &b->workspace, e);
+}
+
+int principal_insert_both(struct db_conn *c, const struct principal_row *principal,
+                          const struct workspace_row *workspace, uint64_t max, struct err *e)
+{
+    struct both b = {.principal = principal, .workspace = *workspace, .max = max};
+    return insert_both(c, &b, e);
 }
 
 int meta_principal_insert(struct meta *m, const struct principal_row *row,
@@ -133,6 +145,26 @@ int meta_principal_list(struct meta *m, const struct principal_filter *filter,
         return -1;
     ROWS_GIVE(ret, l);
     return 0;
+}
+
+struct quota_job {
+    const char *id;
+    uint64_t bytes_max;
+};
+
+static int set_quota(struct db_conn *c, void *arg, struct err *e)
+{
+    const struct quota_job *j = arg;
+    if (sql_run(c, principal_sql.quota, SQL_WITH(SQL_TEXT(j->id), SQL_INT((int64_t)j->bytes_max)),
+                e))
+        return -1;
+    return sql_changes(c) ? 0 : err_set(e, ERR_NOT_FOUND, "there is no principal %s", j->id);
+}
+
+int meta_principal_quota(struct meta *m, const char *id, uint64_t bytes_max, struct err *e)
+{
+    struct quota_job j = {id, bytes_max};
+    return db_write(m->db, set_quota, &j, e);
 }
 
 /* ---- settings ---- */

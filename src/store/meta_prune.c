@@ -1,4 +1,7 @@
 /* Forgetting, a bounded amount at a time. */
+#include <stdio.h>
+
+#include "store/audit.h"
 #include "store/meta_int.h"
 
 /* ?1: older than this, ?2: at most so many. Runs go before the sessions they belong to. */
@@ -37,6 +40,16 @@ struct pruning {
     struct pruned did;
 };
 
+static int tell_pruned(struct db_conn *c, const struct pruned *d, struct err *e)
+{
+    char detail[96];
+    if (d->runs + d->sessions == 0)
+        return 0;
+    (void)snprintf(detail, sizeof detail, "{\"runs\":%llu,\"sessions\":%llu}",
+                   (unsigned long long)d->runs, (unsigned long long)d->sessions);
+    return audit_own(c, &(struct audit_entry){.event = "forgetRuns", .detail = detail}, e);
+}
+
 static int prune(struct db_conn *c, void *arg, struct err *e)
 {
     struct pruning *p = arg;
@@ -49,7 +62,7 @@ static int prune(struct db_conn *c, void *arg, struct err *e)
         step(c, sql.idems, w->idem_before_us, &d->idems, &d->has_more, e) ||
         step(c, sql.usages, w->usage_before_day, &d->usages, &d->has_more, e))
         return -1;
-    return 0;
+    return tell_pruned(c, d, e);
 }
 
 int meta_prune(struct meta *m, const struct prune *what, struct pruned *ret, struct err *e)

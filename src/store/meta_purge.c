@@ -1,15 +1,23 @@
 /* Forgetting versions for good: asked for, out of the trash, and by a rule. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "store/audit.h"
 #include "store/files_int.h"
+#include "store/lineage_int.h"
 
 static const struct {
     const char *find, *version, *next, *take_over, *drop_version, *fewer, *newest, *pinned,
         *file_cost, *drop_versions, *drop_file, *less, *old_trash, *thin;
 } sql = {
+/* Some run, of which is known what it did, has read that very version. */
+#define READ_BY_RUN "FROM run_reads AS r WHERE r.file = f.number"
+/* Somebody has a link to that very version, and it works. */
+#define SHARED "FROM shares AS s WHERE s.version > 0 AND s.revoked = 0 AND s.file = f.id"
     .find = "SELECT f.number, f.workspace, f.state, f.version FROM files AS f"
             " CROSS JOIN workspaces AS w ON w.number = f.workspace AND w.deleted = 0"
             " WHERE f.id = ?1 AND f.state < 2",
@@ -36,6 +44,8 @@ static const struct {
                  " WHERE w.id = ?1 AND w.deleted = 0 AND f.workspace = w.number AND f.state = 1"
                  " AND f.changed < ?2 AND NOT EXISTS (SELECT 1 FROM versions AS v"
                  "   WHERE v.file = f.number AND v.pinned = 1)"
+                 " AND NOT (?5 AND EXISTS (SELECT 1 " READ_BY_RUN "))"
+                 " AND NOT EXISTS (SELECT 1 " SHARED " AND (s.expires = 0 OR s.expires > ?4))"
                  " ORDER BY f.changed LIMIT ?3",
     /* ?1: so many stay, and one more of what is in the trash, where the newest is the deletion. */
     .thin = "SELECT f.id, v.version FROM files AS f INDEXED BY files_kept"
@@ -46,7 +56,12 @@ static const struct {
             "     ORDER BY n.version DESC LIMIT 1 OFFSET ?1)"
             "   ELSE (SELECT n.version FROM versions AS n WHERE n.file = f.number"
             "     ORDER BY n.version DESC LIMIT 1 OFFSET ?1 + 1) END"
-            " AND v.pinned = 0 AND (?2 = 0 OR v.created < ?2) LIMIT ?3",
+            " AND v.pinned = 0 AND (?2 = 0 OR v.created < ?2)"
+            " AND NOT EXISTS (SELECT 1 " READ_BY_RUN " AND r.version = v.version)"
+            " AND NOT EXISTS (SELECT 1 " SHARED " AND s.version = v.version"
+            "   AND (s.expires = 0 OR s.expires > ?4)) LIMIT ?3",
+#undef SHARED
+#undef READ_BY_RUN
 };
 
 /* A file that is to be forgotten, or one of its versions. */
@@ -183,7 +198,9 @@ struct doom {
     struct doomed *items;
     size_t count;
     int64_t before_us; /* of trash: still in it, and since before then */
+    bool is_rule;      /* nobody asked for just that: what runs have read stays */
     uint64_t gone;
+    const char *event, *workspace; /* how the audit calls it; NULL: in none, or in several */
 };
 
 static void doom_done(struct doom *d)
@@ -212,23 +229,42 @@ static int collect(struct meta *m, const char *text, const struct sql_value *val
     return got < 0 ? -1 : 0;
 }
 
-/* What changed its mind meanwhile (untrashed, pinned, purged) stays; a file that was deleted anew
- * too, since it has become younger. */
+static int tell_forgotten(struct db_conn *c, const struct doom *d, struct err *e)
+{
+    char detail[64];
+    if (d->gone == 0)
+        return 0;
+    (void)snprintf(detail, sizeof detail, "{\"forgotten\":%llu}", (unsigned long long)d->gone);
+    return audit_own(
+        c, &(struct audit_entry){.event = d->event, .workspace = d->workspace, .detail = detail},
+        e);
+}
+
+/* What changed its mind meanwhile (untrashed, pinned, shared, read by a run, purged) stays; a file that
+ * was deleted anew too, since it has become younger. */
 static int forget(struct db_conn *c, void *arg, struct err *e)
 {
     static const char is_old[] = "SELECT count(*) FROM files WHERE id = ?1 AND state = 1"
                                  " AND changed < ?2";
+    static const char is_shared[] = "SELECT count(*) FROM shares WHERE file = ?1 AND version > 0"
+                                    " AND (?2 = 0 OR version = ?2) AND revoked = 0"
+                                    " AND (expires = 0 OR expires > ?3)";
     struct doom *d = arg;
     d->gone = 0;
     for (size_t i = 0; i < d->count; i++) {
         struct doomed *it = &d->items[i];
         struct purging p = {it->file, it->version};
         struct err why = {0};
-        int64_t old = 1;
-        if (!it->version &&
-            sql_number(c, is_old, SQL_WITH(SQL_TEXT(it->file), SQL_INT(d->before_us)), &old, e))
+        int64_t old = 1, shared, read;
+        if ((!it->version &&
+             sql_number(c, is_old, SQL_WITH(SQL_TEXT(it->file), SQL_INT(d->before_us)), &old, e)) ||
+            sql_number(c, is_shared,
+                       SQL_WITH(SQL_TEXT(it->file), SQL_INT((int64_t)it->version),
+                                SQL_INT(clock_wall_us())),
+                       &shared, e) ||
+            lineage_is_input(c, it->file, it->version, &read, e))
             return -1;
-        if (!old)
+        if (!old || shared || (read && d->is_rule))
             continue;
         if (!purge(c, &p, &why)) {
             d->gone++;
@@ -237,7 +273,7 @@ static int forget(struct db_conn *c, void *arg, struct err *e)
             return -1;
         }
     }
-    return 0;
+    return tell_forgotten(c, d, e);
 }
 
 static int forget_all(struct meta *m, struct doom *d, uint64_t *ret_count, struct err *e)
@@ -248,25 +284,42 @@ static int forget_all(struct meta *m, struct doom *d, uint64_t *ret_count, struc
     return 0;
 }
 
-int meta_purge_trash(struct meta *m, const char *workspace, int64_t before_us, uint32_t limit,
-                     uint64_t *ret_count, struct err *e)
+static int purge_trash(struct meta *m, const char *workspace, int64_t before_us, uint32_t limit,
+                       bool is_rule, uint64_t *ret_count, struct err *e)
 {
-    scoped(doom_done) struct doom d = {.before_us = before_us};
-    if (collect(m, sql.old_trash, SQL_WITH(SQL_TEXT(workspace), SQL_INT(before_us), SQL_INT(limit)),
+    scoped(doom_done) struct doom d = {
+        .before_us = before_us, .is_rule = is_rule, .event = "emptyTrash", .workspace = workspace};
+    if (collect(m, sql.old_trash,
+                SQL_WITH(SQL_TEXT(workspace), SQL_INT(before_us), SQL_INT(limit),
+                         SQL_INT(clock_wall_us()), SQL_INT(is_rule)),
                 /* has_version= */ false, limit, &d, e))
         return -1;
     return forget_all(m, &d, ret_count, e);
 }
 
+int meta_purge_trash(struct meta *m, const char *workspace, int64_t before_us, uint32_t limit,
+                     uint64_t *ret_count, struct err *e)
+{
+    return purge_trash(m, workspace, before_us, limit, /* is_rule= */ false, ret_count, e);
+}
+
+int meta_tidy_trash(struct meta *m, const char *workspace, int64_t before_us, uint32_t limit,
+                    uint64_t *ret_count, struct err *e)
+{
+    return purge_trash(m, workspace, before_us, limit, /* is_rule= */ true, ret_count, e);
+}
+
 int meta_thin(struct meta *m, const struct thinning *rule, uint32_t limit, uint64_t *ret_count,
               struct err *e)
 {
-    scoped(doom_done) struct doom d = {0};
+    scoped(doom_done) struct doom d = {.is_rule = true, .event = "thinVersions"};
     *ret_count = 0;
     if (rule->keep_last == 0 && rule->older_than_us == 0)
         return 0;
     int64_t keep = rule->keep_last > 1 ? rule->keep_last : 1; /* the newest always stays */
-    if (collect(m, sql.thin, SQL_WITH(SQL_INT(keep), SQL_INT(rule->older_than_us), SQL_INT(limit)),
+    if (collect(m, sql.thin,
+                SQL_WITH(SQL_INT(keep), SQL_INT(rule->older_than_us), SQL_INT(limit),
+                         SQL_INT(clock_wall_us())),
                 /* has_version= */ true, limit, &d, e))
         return -1;
     return forget_all(m, &d, ret_count, e);

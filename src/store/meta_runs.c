@@ -1,10 +1,14 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "store/audit.h"
 #include "store/conn_int.h"
+#include "store/lineage_int.h"
 #include "store/meta_int.h"
+#include "store/meta_lineage.h"
 #include "store/pack.h"
 
 enum drive {
@@ -19,13 +23,14 @@ enum drive {
 };
 
 static const struct {
-    const char *insert, *update, *status, *get, *undone, *interrupt;
+    const char *insert, *update, *status, *get, *code, *undone, *interrupt, *readers;
     const char *list[8]; /* by enum drive */
 } sql = {
-#define COLUMNS(brief)                                                                   \
+#define COLUMNS_WITH(code, object)                                                       \
     "SELECT id, session, workspace, principal, key_id, request, status, outcome, state," \
     " language, name, hint, created, started, duration_us, cpu_us, peak, packing,"       \
-    " iif(" brief ", NULL, code), iif(" brief ", NULL, object) FROM runs "
+    " " code ", " object ", trace FROM runs "
+#define COLUMNS(brief) COLUMNS_WITH("iif(" brief ", NULL, code)", "iif(" brief ", NULL, object)")
 #define FILTERS                                                            \
     "AND (?4 IS NULL OR principal = ?4) AND (?5 IS NULL OR session = ?5) " \
     "AND (?6 IS NULL OR workspace = ?6) AND (?7 IS NULL OR outcome = ?7) " \
@@ -39,11 +44,15 @@ static const struct {
               " packing, code, object) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
               " ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     .update = "UPDATE runs SET status = ?2, outcome = ?3, state = ?4, hint = ?5, started = ?6,"
-              " duration_us = ?7, cpu_us = ?8, peak = ?9, packing = ?10, object = ?11"
+              " duration_us = ?7, cpu_us = ?8, peak = ?9, packing = ?10, object = ?11, trace = ?12"
               " WHERE id = ?1 AND status < 2",
     .status = "SELECT 1 + status FROM runs WHERE id = ?1",
     .get = COLUMNS("false") "WHERE id = ?1",
+    .code = COLUMNS_WITH("substr(code, 1, ?2)", "NULL") "WHERE id = ?1",
     .undone = COLUMNS("true") "WHERE status < 2",
+    .readers = COLUMNS("true") "WHERE id IN (SELECT r.run FROM files AS f CROSS JOIN run_reads AS r"
+                               " ON r.file = f.number WHERE f.id = ?1 AND r.version = ?2)"
+                               " ORDER BY created DESC, id DESC LIMIT ?3",
     .interrupt = "UPDATE runs SET status = 2, outcome = ?1, hint = ?2 WHERE status < 2",
     .list =
         {
@@ -101,6 +110,7 @@ static int read_run(const struct sql_rows *rows, void *ret, struct err *e)
         .duration_us = sql_int(rows, 14),
         .cpu_us = sql_int(rows, 15),
         .peak_bytes = (uint64_t)sql_int(rows, 16),
+        .trace = (enum run_trace)sql_int(rows, 20),
     };
     sql_id(rows, 0, r->id);
     sql_id(rows, 1, r->session);
@@ -152,15 +162,50 @@ int meta_run_list(struct meta *m, const struct run_filter *f, const struct page 
     return 0;
 }
 
+int meta_run_code(struct meta *m, const char *id, uint32_t code_max, struct run_row *ret,
+                  struct err *e)
+{
+    return row_get(m, &run_kind, sql.code, SQL_WITH(SQL_TEXT(id), SQL_INT(code_max)), ret, e);
+}
+
+int meta_runs_before(struct meta *m, const char *session, int64_t created_us, const char *id,
+                     uint32_t limit, struct run_rows *ret, struct err *e)
+{
+    struct row_list l;
+    if (row_list(m, &run_kind, sql.list[BY_SESSION],
+                 SQL_WITH(SQL_INT(created_us), SQL_TEXT(id), SQL_INT((int64_t)limit + 1),
+                          SQL_TEXT(NULL), SQL_TEXT(session), SQL_TEXT(NULL), SQL_TEXT(NULL),
+                          SQL_INT(-1), SQL_INT(/* is_brief= */ true)),
+                 limit, &l, e))
+        return -1;
+    ROWS_GIVE(ret, l);
+    return 0;
+}
+
+int meta_version_readers(struct meta *m, const char *file, uint64_t version, uint32_t limit,
+                         struct run_rows *ret, struct err *e)
+{
+    struct row_list l;
+    if (row_list(m, &run_kind, sql.readers,
+                 SQL_WITH(SQL_TEXT(file), SQL_INT((int64_t)(version & INT64_MAX)),
+                          SQL_INT((int64_t)limit + 1)),
+                 limit, &l, e))
+        return -1;
+    ROWS_GIVE(ret, l);
+    return 0;
+}
+
 /* ---- writing ---- */
 
 struct run_write {
     struct run_row row; /* its texts are the caller's, or its own (row.owned) when written soon */
     struct packed object;
+    struct run_input *inputs; /* its own, when written soon */
 };
 
 static void run_write_done(struct run_write *w)
 {
+    free(w->inputs);
     run_row_done(&w->row);
     packed_done(&w->object);
 }
@@ -196,6 +241,21 @@ static int copy_row(const struct run_row *from, bool with_object, struct run_row
     return texts_own(texts, sizeof texts / sizeof *texts, &ret->owned, e);
 }
 
+static int copy_inputs(struct run_write *w, struct err *e)
+{
+    size_t count = w->row.input_count;
+    if (count == 0)
+        return 0;
+    w->inputs = calloc(count, sizeof *w->inputs);
+    if (!w->inputs) {
+        run_write_done(w);
+        return err_set(e, ERR_NO_MEMORY, "keep a run");
+    }
+    memcpy(w->inputs, w->row.inputs, count * sizeof *w->inputs);
+    w->row.inputs = w->inputs;
+    return 0;
+}
+
 static int run_write_init(struct meta *m, struct run_write *w, const struct run_row *row,
                           enum meta_when when, struct err *e)
 {
@@ -214,7 +274,7 @@ static int run_write_init(struct meta *m, struct run_write *w, const struct run_
     }
     if (is_raw)
         w->object.bytes = w->row.object;
-    return 0;
+    return copy_inputs(w, e);
 }
 
 static int write_run(struct meta *m, const struct run_row *row, db_job *job, enum meta_when when,
@@ -242,16 +302,46 @@ static int insert_run(struct db_conn *c, void *arg, struct err *e)
 {
     const struct run_write *w = arg;
     const struct run_row *r = &w->row;
-    return sql_run(
-        c, sql.insert,
-        SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->session), SQL_TEXT(r->workspace),
-                 SQL_TEXT(r->principal), SQL_ID(r->key), SQL_ID(r->request), SQL_INT(r->status),
-                 SQL_TEXT(r->end), SQL_TEXT(r->state), SQL_TEXT(r->language), SQL_TEXT(r->name),
-                 SQL_TEXT(r->hint), SQL_INT(r->created_us), SQL_INT(r->started_us),
-                 SQL_INT(r->duration_us), SQL_INT(r->cpu_us), SQL_INT((int64_t)r->peak_bytes),
-                 SQL_INT(w->object.packing), SQL_BYTES(r->code ? r->code : "", r->code_len),
-                 SQL_BYTES(w->object.bytes, w->object.len)),
-        e);
+    if (sql_run(c, sql.insert,
+                SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->session), SQL_TEXT(r->workspace),
+                         SQL_TEXT(r->principal), SQL_ID(r->key), SQL_ID(r->request),
+                         SQL_INT(r->status), SQL_TEXT(r->end), SQL_TEXT(r->state),
+                         SQL_TEXT(r->language), SQL_TEXT(r->name), SQL_TEXT(r->hint),
+                         SQL_INT(r->created_us), SQL_INT(r->started_us), SQL_INT(r->duration_us),
+                         SQL_INT(r->cpu_us), SQL_INT((int64_t)r->peak_bytes),
+                         SQL_INT(w->object.packing), SQL_BYTES(r->code ? r->code : "", r->code_len),
+                         SQL_BYTES(w->object.bytes, w->object.len)),
+                e))
+        return -1;
+    audit_tell(c, &(struct audit_subject){.object = r->id,
+                                          .principal = r->principal,
+                                          .workspace = r->workspace,
+                                          .session = r->session,
+                                          .run = r->id});
+    return 0;
+}
+
+/* A run goes on when the request that began it was told of: its end is an entry of its own. */
+static int tell_end(struct db_conn *c, const struct run_row *r, struct err *e)
+{
+    char detail[64];
+    if (r->status != RUN_DONE)
+        return 0;
+    audit_tell(
+        c, &(struct audit_subject){.workspace = r->workspace, .session = r->session, .run = r->id});
+    (void)snprintf(detail, sizeof detail, "{\"end\":\"%.32s\"}", r->end ? r->end : "");
+    return audit_own(c,
+                     &(struct audit_entry){.event = "finishRun",
+                                           .via = "sandbox",
+                                           .principal = r->principal,
+                                           .key = r->key,
+                                           .request = r->request,
+                                           .workspace = r->workspace,
+                                           .session = r->session,
+                                           .run = r->id,
+                                           .object = r->id,
+                                           .detail = detail},
+                     e);
 }
 
 static int update_run(struct db_conn *c, void *arg, struct err *e)
@@ -262,11 +352,12 @@ static int update_run(struct db_conn *c, void *arg, struct err *e)
                 SQL_WITH(SQL_TEXT(r->id), SQL_INT(r->status), SQL_TEXT(r->end), SQL_TEXT(r->state),
                          SQL_TEXT(r->hint), SQL_INT(r->started_us), SQL_INT(r->duration_us),
                          SQL_INT(r->cpu_us), SQL_INT((int64_t)r->peak_bytes),
-                         SQL_INT(w->object.packing), SQL_BYTES(w->object.bytes, w->object.len)),
+                         SQL_INT(w->object.packing), SQL_BYTES(w->object.bytes, w->object.len),
+                         SQL_INT(r->trace)),
                 e))
         return -1;
     if (sql_changes(c) > 0)
-        return 0;
+        return lineage_add(c, r->id, r->inputs, r->input_count, e) || tell_end(c, r, e) ? -1 : 0;
     int64_t found;
     if (sql_number(c, sql.status, SQL_WITH(SQL_TEXT(r->id)), &found, e))
         return -1;
@@ -303,7 +394,16 @@ static int interrupt_runs(struct db_conn *c, void *arg, struct err *e)
     interrupt_done(i); /* of the time before */
     if (row_list_on(c, &run_kind, sql.undone, SQL_NOTHING, /* limit= */ 0, &i->list, e))
         return -1;
-    return sql_run(c, sql.interrupt, SQL_WITH(SQL_TEXT(i->end), SQL_TEXT(i->hint)), e);
+    if (sql_run(c, sql.interrupt, SQL_WITH(SQL_TEXT(i->end), SQL_TEXT(i->hint)), e))
+        return -1;
+    for (size_t k = 0; k < i->list.count; k++) {
+        struct run_row r = ((const struct run_row *)i->list.items)[k];
+        r.status = RUN_DONE;
+        r.end = i->end;
+        if (tell_end(c, &r, e))
+            return -1;
+    }
+    return 0;
 }
 
 int meta_runs_interrupt(struct meta *m, const char *end, const char *hint, struct run_rows *ret,

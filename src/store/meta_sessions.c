@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/scope.h"
+#include "store/audit.h"
 #include "store/meta_int.h"
 
 /* Lists and counts share their conditions: one that an index serves, and all that were asked for
@@ -10,8 +12,8 @@
 enum drive { BY_NAME, BY_OPEN_PRINCIPAL, BY_PRINCIPAL, BY_OPEN_KEY, BY_WORKSPACE, BY_OPEN, BY_ALL };
 
 static const struct {
-    const char *insert, *get, *name_taken, *open_of_principal, *open_of_key, *update, *used, *close,
-        *is_closed;
+    const char *insert, *get, *name_taken, *open_of_principal, *open_of_key, *update, *set_options,
+        *used, *close, *unlock, *is_closed, *subject;
     struct {
         const char *list, *count;
     } by[7];
@@ -41,8 +43,11 @@ static const struct {
     .open_of_key = "SELECT count(*) FROM sessions WHERE key_id = ?1 AND closed = 0",
     .update = "UPDATE sessions SET name = ?2, options = ?3, tz = ?4, idle_s = ?5, snapshots = ?6"
               " WHERE id = ?1 AND closed = 0",
+    .set_options = "UPDATE sessions SET options = ?2 WHERE id = ?1 AND closed = 0",
     .used = "UPDATE sessions SET used = max(used, ?2) WHERE id = ?1",
     .close = "UPDATE sessions SET closed = ?2, closed_why = ?3 WHERE id = ?1 AND closed = 0",
+    .unlock = "DELETE FROM locks WHERE session = ?1", /* they end with it */
+    .subject = "SELECT principal, workspace FROM sessions WHERE id = ?1",
     .is_closed = "SELECT 1 + (closed > 0) FROM sessions WHERE id = ?1",
     .by =
         {
@@ -146,13 +151,19 @@ static int insert_session(struct db_conn *c, void *arg, struct err *e)
         check_count(c, sql.open_of_principal, r->principal, r->principal_max, "", e) ||
         check_count(c, sql.open_of_key, r->key, r->key_max, " of this key", e))
         return -1;
-    return sql_run(c, sql.insert,
-                   SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->principal), SQL_TEXT(r->workspace),
-                            SQL_ID(r->key), SQL_TEXT(r->name),
-                            SQL_TEXT(r->options ? r->options : "{}"), SQL_TEXT(r->tz),
-                            SQL_INT(r->idle_s), SQL_INT(r->snapshots), SQL_INT(r->created_us),
-                            SQL_INT(r->used_us), SQL_INT(r->closed_us), SQL_TEXT(r->closed_why)),
-                   e);
+    if (sql_run(c, sql.insert,
+                SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->principal), SQL_TEXT(r->workspace),
+                         SQL_ID(r->key), SQL_TEXT(r->name),
+                         SQL_TEXT(r->options ? r->options : "{}"), SQL_TEXT(r->tz),
+                         SQL_INT(r->idle_s), SQL_INT(r->snapshots), SQL_INT(r->created_us),
+                         SQL_INT(r->used_us), SQL_INT(r->closed_us), SQL_TEXT(r->closed_why)),
+                e))
+        return -1;
+    audit_tell(c, &(struct audit_subject){.object = r->id,
+                                          .principal = r->principal,
+                                          .workspace = r->workspace,
+                                          .session = r->id});
+    return 0;
 }
 
 static void free_session(void *arg)
@@ -193,7 +204,8 @@ int meta_session_insert(struct meta *m, const struct session_row *row, enum meta
         return db_write(m->db, insert_session, &r, e);
     }
     struct session_row *copy = copy_session(row, e);
-    return copy ? db_post(m->db, insert_session, copy, free_session, e) : -1;
+    /* That of a one-shot, whose run is what is told of. */
+    return copy ? db_note(m->db, insert_session, copy, free_session, e) : -1;
 }
 
 /* Why an update of an open session found none. */
@@ -227,6 +239,27 @@ int meta_session_update(struct meta *m, const struct session_row *row, struct er
     return db_write(m->db, update_session, &r, e);
 }
 
+struct new_options {
+    const char *id, *options;
+};
+
+static int set_options(struct db_conn *c, void *arg, struct err *e)
+{
+    const struct new_options *o = arg;
+    if (sql_run(c, sql.set_options, SQL_WITH(SQL_TEXT(o->id), SQL_TEXT(o->options)), e))
+        return -1;
+    return sql_changes(c) > 0 ? 0 : not_open(c, o->id, e);
+}
+
+int meta_session_set_options(struct meta *m, const char *id, const char *options, struct err *e)
+{
+    struct new_options o = {id, options};
+    struct db_rider *before = db_rider_set(NULL);
+    int failed = db_write(m->db, set_options, &o, e);
+    (void)db_rider_set(before);
+    return failed;
+}
+
 int meta_session_used(struct meta *m, const char *id, int64_t now_us, struct err *e)
 {
     return meta_run_soon(m, sql.used, &id, 1, &now_us, 1, e);
@@ -238,12 +271,45 @@ struct closing {
     int64_t now_us;
 };
 
+static int find_subject(struct db_conn *c, const char *id, char principal[ID_SIZE],
+                        char workspace[ID_SIZE], struct err *e)
+{
+    scoped(sql_rows_done) struct sql_rows rows = {0};
+    if (sql_query(c, sql.subject, SQL_WITH(SQL_TEXT(id)), &rows, e) || sql_next(&rows, e) < 0)
+        return -1;
+    sql_id(&rows, 0, principal);
+    sql_id(&rows, 1, workspace);
+    return 0;
+}
+
+/* A one-shot's end is its run's. */
+static int tell_closed(struct db_conn *c, const struct closing *k, struct err *e)
+{
+    char principal[ID_SIZE], workspace[ID_SIZE], detail[160];
+    if (strcmp(k->why, "one-shot") == 0)
+        return 0;
+    if (find_subject(c, k->id, principal, workspace, e))
+        return -1;
+    audit_tell(c, &(struct audit_subject){.workspace = workspace, .session = k->id});
+    (void)snprintf(detail, sizeof detail, "{\"why\":\"%s\"}", k->why); /* words of our own */
+    return audit_own(c,
+                     &(struct audit_entry){.event = "closeSession",
+                                           .principal = principal,
+                                           .workspace = workspace,
+                                           .session = k->id,
+                                           .object = k->id,
+                                           .detail = detail},
+                     e);
+}
+
 static int close_session(struct db_conn *c, void *arg, struct err *e)
 {
     const struct closing *k = arg;
     if (sql_run(c, sql.close, SQL_WITH(SQL_TEXT(k->id), SQL_INT(k->now_us), SQL_TEXT(k->why)), e))
         return -1;
-    return sql_changes(c) > 0 ? 0 : not_open(c, k->id, e);
+    if (sql_changes(c) == 0)
+        return not_open(c, k->id, e);
+    return sql_run(c, sql.unlock, SQL_WITH(SQL_TEXT(k->id)), e) ? -1 : tell_closed(c, k, e);
 }
 
 int meta_session_close(struct meta *m, const char *id, int64_t now_us, const char *why,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "store/audit.h"
 #include "store/files_int.h"
 
 static const struct {
@@ -56,13 +57,16 @@ static const struct row_kind upload_kind = {
 static int insert(struct db_conn *c, void *arg, struct err *e)
 {
     const struct upload_row *r = arg;
-    return sql_run(c, sql.insert,
-                   SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->workspace), SQL_TEXT(r->path),
-                            SQL_INT(r->size > INT64_MAX ? -1 : (int64_t)r->size),
-                            SQL_TEXT(r->condition), SQL_ID(r->author.principal),
-                            SQL_ID(r->author.key), SQL_ID(r->author.session), SQL_ID(r->author.run),
-                            SQL_INT(r->created_us), SQL_INT(r->used_us)),
-                   e);
+    if (sql_run(c, sql.insert,
+                SQL_WITH(SQL_TEXT(r->id), SQL_TEXT(r->workspace), SQL_TEXT(r->path),
+                         SQL_INT(r->size > INT64_MAX ? -1 : (int64_t)r->size),
+                         SQL_TEXT(r->condition), SQL_ID(r->author.principal), SQL_ID(r->author.key),
+                         SQL_ID(r->author.session), SQL_ID(r->author.run), SQL_INT(r->created_us),
+                         SQL_INT(r->used_us)),
+                e))
+        return -1;
+    audit_tell(c, &(struct audit_subject){.object = r->id, .workspace = r->workspace});
+    return 0;
 }
 
 int meta_upload_insert(struct meta *m, const struct upload_row *row, struct err *e)
@@ -96,7 +100,10 @@ static int remove_upload(struct db_conn *c, void *arg, struct err *e)
     const char *id = arg;
     if (sql_run(c, sql.remove, SQL_WITH(SQL_TEXT(id)), e))
         return -1;
-    return sql_changes(c) > 0 ? 0 : err_set(e, ERR_NOT_FOUND, "there is no upload %.64s", id);
+    if (sql_changes(c) == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no upload %.64s", id);
+    audit_tell(c, &(struct audit_subject){.object = id});
+    return 0;
 }
 
 int meta_upload_remove(struct meta *m, const char *id, struct err *e)

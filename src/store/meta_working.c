@@ -127,7 +127,7 @@ int meta_session_set_base(struct meta *m, const char *session, uint64_t rev,
 {
     struct base_job j = {
         .session = session, .rev = rev, .paths = paths, .count = count, .is_all = is_all};
-    return db_write(m->db, set_base, &j, e);
+    return meta_write_beside(m, set_base, &j, e);
 }
 
 static int hold(struct db_conn *c, void *arg, struct err *e)
@@ -142,7 +142,7 @@ int meta_session_hold(struct meta *m, const char *session, const char *path, uin
                       struct err *e)
 {
     struct base_job j = {.session = session, .rev = rev, .paths = &path, .count = 1};
-    return db_write(m->db, hold, &j, e);
+    return meta_write_beside(m, hold, &j, e);
 }
 
 static int copy_base(struct db_conn *c, void *arg, struct err *e)
@@ -161,5 +161,5 @@ static int copy_base(struct db_conn *c, void *arg, struct err *e)
 int meta_session_copy_base(struct meta *m, const char *from, const char *to, struct err *e)
 {
     struct base_job j = {.session = to, .from = from};
-    return db_write(m->db, copy_base, &j, e);
+    return meta_write_beside(m, copy_base, &j, e);
 }

@@ -3,17 +3,18 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "store/audit.h"
 #include "store/meta_files.h"
 #include "store/meta_int.h"
 
 static const struct {
-    const char *add_vault, *insert, *get, *find, *list, *list_of, *name_taken, *update, *is_default,
-        *open_sessions, *drop, *next_gone, *clear_versions, *clear_files, *clear_commits,
-        *clear_uploads, *cleared;
+    const char *add_vault, *insert, *get, *find, *list, *list_of, *list_for, *name_taken, *update,
+        *is_default, *open_sessions, *drop, *next_gone, *clear_versions, *clear_files,
+        *clear_commits, *clear_uploads, *clear_shares, *clear_webhooks, *clear_members, *cleared;
 } sql = {
 #define COLUMNS                                                                            \
     "SELECT w.id, w.owner, v.name, w.name, w.created, w.deleted, w.rev, w.files, w.bytes," \
-    " w.kept_bytes, w.files_max, w.bytes_max FROM workspaces AS w "
+    " w.kept_bytes, w.files_max, w.bytes_max, w.intelligence FROM workspaces AS w "
 #define VAULT "CROSS JOIN vaults AS v ON v.number = w.vault "
 #define ORDER "AND (created, id) < (?1, ?2) ORDER BY created DESC, id DESC LIMIT ?3"
     .add_vault = "INSERT INTO vaults (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
@@ -27,11 +28,16 @@ static const struct {
     .list = COLUMNS "INDEXED BY workspaces_there " VAULT "WHERE w.deleted = 0 " ORDER,
     .list_of =
         COLUMNS "INDEXED BY workspaces_of " VAULT "WHERE w.owner = ?4 AND w.deleted = 0 " ORDER,
+    .list_for = COLUMNS VAULT
+    "WHERE w.deleted = 0 AND w.number IN (SELECT number FROM workspaces INDEXED BY workspaces_of"
+    " WHERE owner = ?4 AND deleted = 0 UNION SELECT workspace FROM members INDEXED BY members_of"
+    " WHERE principal = ?4) " ORDER,
     .name_taken = "SELECT count(*) FROM workspaces WHERE owner = ?1 AND name = ?2 AND deleted = 0"
                   " AND id <> ?3",
     .update = "UPDATE workspaces SET name = coalesce(?2, name),"
               " files_max = CASE WHEN ?3 < 0 THEN files_max ELSE ?3 END,"
-              " bytes_max = CASE WHEN ?4 < 0 THEN bytes_max ELSE ?4 END"
+              " bytes_max = CASE WHEN ?4 < 0 THEN bytes_max ELSE ?4 END,"
+              " intelligence = CASE ?5 WHEN 0 THEN intelligence ELSE ?5 > 0 END"
               " WHERE id = ?1 AND deleted = 0",
     .is_default = "SELECT count(*) FROM workspaces AS w JOIN principals AS p ON p.id = w.owner"
                   " WHERE w.id = ?1 AND p.workspace = w.id",
@@ -48,6 +54,10 @@ static const struct {
                      " FROM commits WHERE workspace = ?1 LIMIT ?2)",
     .clear_uploads = "DELETE FROM uploads WHERE workspace ="
                      " (SELECT id FROM workspaces WHERE number = ?1)",
+    .clear_shares = "DELETE FROM shares WHERE workspace = ?1",
+    .clear_webhooks = "DELETE FROM webhooks WHERE workspace ="
+                      " (SELECT id FROM workspaces WHERE number = ?1)",
+    .clear_members = "DELETE FROM members WHERE workspace = ?1",
     .cleared = "UPDATE workspaces SET rev = -1, files = 0, bytes = 0, kept_bytes = 0"
                " WHERE number = ?1",
 #undef COLUMNS
@@ -65,6 +75,7 @@ static int read_workspace(const struct sql_rows *rows, void *ret, struct err *e)
         .kept_bytes = (uint64_t)sql_int(rows, 9),
         .files_max = (uint64_t)sql_int(rows, 10),
         .bytes_max = (uint64_t)sql_int(rows, 11),
+        .has_intelligence = sql_int(rows, 12) != 0,
     };
     sql_id(rows, 0, r->id);
     sql_id(rows, 1, r->owner);
@@ -106,11 +117,14 @@ int workspace_insert(struct db_conn *c, void *arg, struct err *e)
     if (check_name(c, w->owner, name, w->id, e) ||
         sql_run(c, sql.add_vault, SQL_WITH(SQL_TEXT(vault)), e))
         return -1;
-    return sql_run(c, sql.insert,
-                   SQL_WITH(SQL_TEXT(w->id), SQL_TEXT(w->owner), SQL_TEXT(name),
-                            SQL_INT(w->created_us), SQL_INT((int64_t)w->files_max),
-                            SQL_INT((int64_t)w->bytes_max), SQL_TEXT(vault)),
-                   e);
+    if (sql_run(c, sql.insert,
+                SQL_WITH(SQL_TEXT(w->id), SQL_TEXT(w->owner), SQL_TEXT(name),
+                         SQL_INT(w->created_us), SQL_INT((int64_t)w->files_max),
+                         SQL_INT((int64_t)w->bytes_max), SQL_TEXT(vault)),
+                e))
+        return -1;
+    audit_tell(c, &(struct audit_subject){.workspace = w->id});
+    return 0;
 }
 
 int meta_workspace_insert(struct meta *m, const struct workspace_row *row, struct err *e)
@@ -145,6 +159,19 @@ int meta_workspace_list(struct meta *m, const char *owner, const struct page *pa
     return 0;
 }
 
+int meta_workspace_list_for(struct meta *m, const char *principal, const struct page *page,
+                            struct workspace_rows *ret, struct err *e)
+{
+    struct mark mark;
+    struct row_list l;
+    if (mark_parse(page, &mark, e) ||
+        row_list(m, &workspace_kind, sql.list_for,
+                 SQL_WITH(PAGE_VALUES(mark, page), SQL_TEXT(principal)), page->limit, &l, e))
+        return -1;
+    ROWS_GIVE(ret, l);
+    return 0;
+}
+
 /* ---- changing ---- */
 
 struct change_job {
@@ -166,7 +193,7 @@ static int update_workspace(struct db_conn *c, void *arg, struct err *e)
         return -1;
     if (sql_run(c, sql.update,
                 SQL_WITH(SQL_TEXT(j->id), SQL_TEXT(w->name), SQL_INT(quota(w->files_max)),
-                         SQL_INT(quota(w->bytes_max))),
+                         SQL_INT(quota(w->bytes_max)), SQL_INT(w->intelligence)),
                 e))
         return -1;
     return sql_changes(c) > 0 ? 0 : err_set(e, ERR_NOT_FOUND, "there is no workspace %s", j->id);
@@ -239,7 +266,10 @@ static int clear(struct db_conn *c, void *arg, struct err *e)
     if (j->count >= j->limit)
         return 0;
     j->count++; /* the workspace itself: there may be another */
-    if (sql_run(c, sql.clear_uploads, SQL_WITH(SQL_INT(number)), e))
+    if (sql_run(c, sql.clear_uploads, SQL_WITH(SQL_INT(number)), e) ||
+        sql_run(c, sql.clear_shares, SQL_WITH(SQL_INT(number)), e) ||
+        sql_run(c, sql.clear_webhooks, SQL_WITH(SQL_INT(number)), e) ||
+        sql_run(c, sql.clear_members, SQL_WITH(SQL_INT(number)), e))
         return -1;
     return sql_run(c, sql.cleared, SQL_WITH(SQL_INT(number)), e);
 }

@@ -267,5 +267,159 @@ static const char files[] =
     "CREATE INDEX uploads_created ON uploads (created, id);"
     "CREATE INDEX uploads_workspace ON uploads (workspace, created, id);";
 
-const char *const meta_migrations[] = {people, work, files};
+/* The team: who else may, locks, links, what happened, what was made from what. Secrets (tokens,
+ * passwords) are kept as hashes only, but for those of webhooks, which sign what is sent. */
+static const char team[] =
+    "CREATE TABLE members (" /* the owner is none of them */
+    "  workspace INTEGER NOT NULL,"
+    "  principal TEXT NOT NULL REFERENCES principals (id),"
+    "  role INTEGER NOT NULL,"
+    "  added_by TEXT,"
+    "  created INTEGER NOT NULL,"
+    "  PRIMARY KEY (workspace, principal)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX members_of ON members (principal, workspace);"
+
+    "CREATE TABLE logins (" /* people who sign in by a name and a password */
+    "  principal TEXT PRIMARY KEY NOT NULL REFERENCES principals (id),"
+    "  name TEXT NOT NULL UNIQUE,"
+    "  password TEXT NOT NULL," /* argon2id, as libsodium writes it */
+    "  created INTEGER NOT NULL,"
+    "  changed INTEGER NOT NULL"
+    ") STRICT;"
+
+    "CREATE TABLE tickets (" /* what can be used once: invitations, claims */
+    "  id TEXT PRIMARY KEY NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL UNIQUE," /* of the token */
+    "  workspace INTEGER NOT NULL,"
+    "  role INTEGER NOT NULL,"
+    "  name TEXT NOT NULL,"
+    "  made_by TEXT NOT NULL,"
+    "  created INTEGER NOT NULL,"
+    "  expires INTEGER NOT NULL,"
+    "  used INTEGER NOT NULL," /* 0: not yet */
+    "  used_by TEXT,"
+    "  revoked INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX tickets_workspace ON tickets (workspace, kind, created, id);"
+
+    "ALTER TABLE principals ADD COLUMN bytes_max INTEGER NOT NULL DEFAULT 0;" /* of all it owns */
+    "ALTER TABLE keys ADD COLUMN max_runs_per_month INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE keys ADD COLUMN max_cpu_s_per_month INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE workspace_usage ("
+    "  workspace TEXT NOT NULL,"
+    "  day INTEGER NOT NULL,"
+    "  runs INTEGER NOT NULL,"
+    "  cpu_us INTEGER NOT NULL,"
+    "  PRIMARY KEY (workspace, day)"
+    ") STRICT, WITHOUT ROWID;"
+
+    "ALTER TABLE workspaces ADD COLUMN fence INTEGER NOT NULL DEFAULT 0;" /* of the last lock */
+    "CREATE TABLE locks ("
+    "  id TEXT PRIMARY KEY NOT NULL,"
+    "  workspace INTEGER NOT NULL,"
+    "  path TEXT NOT NULL," /* '': all of it */
+    "  is_tree INTEGER NOT NULL,"
+    "  is_shared INTEGER NOT NULL,"
+    "  holder TEXT NOT NULL,"
+    "  principal TEXT NOT NULL,"
+    "  session TEXT,"                /* with which it ends */
+    "  sha256 BLOB NOT NULL UNIQUE," /* of the token */
+    "  ttl_s INTEGER NOT NULL,"
+    "  fence INTEGER NOT NULL,"
+    "  conflicts INTEGER NOT NULL DEFAULT 0," /* files of sessions that it kept away */
+    "  created INTEGER NOT NULL,"
+    "  expires INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX locks_path ON locks (workspace, path);"
+    "CREATE INDEX locks_workspace ON locks (workspace, created, id);"
+    "CREATE INDEX locks_expires ON locks (expires);"
+    "CREATE INDEX locks_session ON locks (session) WHERE session IS NOT NULL;"
+
+    "CREATE TABLE shares ("
+    "  id TEXT PRIMARY KEY NOT NULL,"
+    "  sha256 BLOB NOT NULL UNIQUE," /* of the token */
+    "  workspace INTEGER NOT NULL,"
+    "  path TEXT NOT NULL,"
+    "  is_folder INTEGER NOT NULL,"
+    "  file TEXT,"                /* pinned: its id */
+    "  version INTEGER NOT NULL," /* pinned; 0: the newest */
+    "  rights INTEGER NOT NULL,"
+    "  password TEXT,"
+    "  note TEXT NOT NULL,"
+    "  max_downloads INTEGER NOT NULL,"
+    "  views INTEGER NOT NULL,"
+    "  downloads INTEGER NOT NULL,"
+    "  uploads INTEGER NOT NULL,"
+    "  made_by TEXT NOT NULL,"
+    "  is_by_server INTEGER NOT NULL," /* its maker's right was that of a server's admin */
+    "  created INTEGER NOT NULL,"
+    "  expires INTEGER NOT NULL," /* 0: never */
+    "  used INTEGER NOT NULL,"
+    "  revoked INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX shares_workspace ON shares (workspace, created, id);"
+    "CREATE INDEX shares_version ON shares (file, version) WHERE version > 0;"
+
+    /* `record` is what is hashed; the columns repeat what is looked for. */
+    "CREATE TABLE audit ("
+    "  seq INTEGER PRIMARY KEY,"
+    "  at INTEGER NOT NULL,"
+    "  workspace TEXT,"
+    "  principal TEXT,"
+    "  event TEXT NOT NULL,"
+    "  result INTEGER NOT NULL,"
+    "  is_read INTEGER NOT NULL,"
+    "  record TEXT NOT NULL,"
+    "  hash BLOB NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX audit_workspace ON audit (workspace, seq);"
+    "CREATE INDEX audit_principal ON audit (principal, seq);"
+    "CREATE INDEX audit_events ON audit (workspace, seq) WHERE is_read = 0 AND result = 0;"
+    "CREATE TABLE checkpoints ("
+    "  seq INTEGER PRIMARY KEY,"
+    "  at INTEGER NOT NULL,"
+    "  hash BLOB NOT NULL,"
+    "  signature BLOB NOT NULL,"
+    "  key BLOB NOT NULL" /* public */
+    ") STRICT;"
+
+    "CREATE TABLE webhooks ("
+    "  id TEXT PRIMARY KEY NOT NULL,"
+    "  workspace TEXT NOT NULL REFERENCES workspaces (id),"
+    "  url TEXT NOT NULL,"
+    "  secret TEXT NOT NULL,"
+    "  events TEXT NOT NULL," /* separated by commas; '': all */
+    "  made_by TEXT NOT NULL,"
+    "  is_by_server INTEGER NOT NULL," /* its maker's right was that of a server's admin */
+    "  created INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"      /* of the audit, up to which all was delivered */
+    "  failures INTEGER NOT NULL," /* in a row */
+    "  failing INTEGER NOT NULL,"  /* since when; 0: it is not */
+    "  next INTEGER NOT NULL,"     /* not before */
+    "  last INTEGER NOT NULL,"
+    "  last_status INTEGER NOT NULL,"
+    "  last_error TEXT,"
+    "  paused INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX webhooks_workspace ON webhooks (workspace, created, id);"
+
+    "ALTER TABLE runs ADD COLUMN trace INTEGER NOT NULL DEFAULT 0;" /* of what it read */
+    "CREATE TABLE run_reads (" /* versions that a run had before it when it read a path */
+    "  run TEXT NOT NULL,"
+    "  file INTEGER NOT NULL,"
+    "  version INTEGER NOT NULL,"
+    "  guessed INTEGER NOT NULL,"
+    "  PRIMARY KEY (run, file, version)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX run_reads_version ON run_reads (file, version);"
+    "CREATE TRIGGER runs_forgotten AFTER DELETE ON runs"
+    "  BEGIN DELETE FROM run_reads WHERE run = old.id; END;"
+    "CREATE TRIGGER files_forgotten AFTER DELETE ON files" /* its number may be another's then */
+    "  BEGIN DELETE FROM run_reads WHERE file = old.number; END;"
+
+    "ALTER TABLE workspaces ADD COLUMN intelligence INTEGER NOT NULL DEFAULT 0;";
+
+const char *const meta_migrations[] = {people, work, files, team};
 const size_t meta_migration_count = sizeof meta_migrations / sizeof *meta_migrations;

@@ -23,6 +23,7 @@ struct principal_row {
     char parent[ID_SIZE];    /* of a sub-principal: on whose keys it is used */
     const char *external;    /* and what its parent calls it; unique per parent */
     char workspace[ID_SIZE]; /* its default one */
+    uint64_t bytes_max;      /* quota of all that it owns; 0: none */
     int64_t created_us;
     void *owned;
 };
@@ -39,6 +40,7 @@ struct workspace_row {
     uint64_t kept_bytes;   /* of all versions that are kept, those of deleted files too; a move, or
                               coming back from the trash, adds nothing */
     uint64_t files_max, bytes_max; /* quota: of files, and of kept_bytes; 0: the server's */
+    bool has_intelligence;         /* its texts are also found by what they mean */
     void *owned;
 };
 
@@ -89,6 +91,8 @@ extern const char *const change_names[]; /* by enum change; "created", ... */
 /* Who made something: a person through an upload, or a run. */
 struct author {
     char principal[ID_SIZE], key[ID_SIZE], session[ID_SIZE], run[ID_SIZE]; /* ""; not so */
+    struct lock_pass
+        *pass; /* only going in: what gets them past locks (meta_locks.h); NULL: nothing */
 };
 
 /* A file as it is now. Its history stays with it when it moves, and goes on when a file is made again
@@ -146,6 +150,8 @@ struct key_limits {    /* 0: none */
     uint32_t runs_per_minute;
     uint32_t cpu_s_per_day;
     uint32_t memory_mb; /* of one session */
+    uint32_t runs_per_month;
+    uint32_t cpu_s_per_month;
 };
 
 struct key_row {
@@ -176,6 +182,15 @@ struct session_row {
 
 enum run_status { RUN_QUEUED, RUN_RUNNING, RUN_DONE }; /* as stored: never renumber */
 
+/* What is known of the versions a run read (meta_lineage.h). As stored: never renumber. */
+enum run_trace { TRACE_NONE, TRACE_WHOLE, TRACE_PARTIAL };
+
+struct run_input {
+    char file[ID_SIZE];
+    uint64_t version;
+    bool is_guessed; /* a process that the run started was told of it */
+};
+
 struct run_row {
     char id[ID_SIZE]; /* run_... */
     char session[ID_SIZE], workspace[ID_SIZE], principal[ID_SIZE], key[ID_SIZE];
@@ -191,12 +206,16 @@ struct run_row {
     uint64_t peak_bytes;
     const char *object; /* the run object without the code, JSON; NULL: none yet, or brief */
     size_t object_len;
+    enum run_trace trace;
+    const struct run_input *inputs; /* only going in, with its end; read by meta_run_inputs */
+    size_t input_count;
     void *owned;
 };
 
 struct usage_row {
     char key[ID_SIZE];
-    int64_t day; /* since 1970 */
+    char workspace[ID_SIZE]; /* only going in: that it was used for */
+    int64_t day;             /* since 1970 */
     uint64_t runs, cpu_us;
 };
 

@@ -25,6 +25,7 @@ struct store {
     struct contents *contents;
     void (*on_stop)(void *arg, const char *why);
     void (*on_lost)(void *arg, const char *why);
+    void (*on_commit)(void *arg);
     void *arg;
     _Atomic bool has_told; /* that it has stopped: rows and packs may both fail */
 };
@@ -42,6 +43,13 @@ static void tell_lost(void *arg, const char *why)
     struct store *s = arg;
     if (s->on_lost)
         s->on_lost(s->arg, why);
+}
+
+static void tell_commit(void *arg)
+{
+    struct store *s = arg;
+    if (s->on_commit)
+        s->on_commit(s->arg);
 }
 
 /* Who has the lock: what they wrote into the file, or nothing. */
@@ -94,6 +102,7 @@ static int open_db(struct store *s, const char *dir, bool is_check, struct err *
         .migration_count = meta_migration_count,
         .on_stop = tell_stop,
         .on_lost = tell_lost,
+        .on_commit = tell_commit,
         .arg = s,
     };
     return db_open(&db, &s->meta.db, e);
@@ -141,6 +150,7 @@ int store_open(const struct store_options *options, struct store **ret, struct e
                         .packs_fd = -1,
                         .on_stop = options->on_stop,
                         .on_lost = options->on_lost,
+                        .on_commit = options->on_commit,
                         .arg = options->arg};
     packer_init(&s->meta.packer);
     if (open_all(s, options, dir_fd, e)) {

@@ -2,7 +2,9 @@
  *
  *     DATA/lock      flock-ed by the server that uses it; holds its process id
  *     DATA/meta.db   SQLite: principals, keys, sessions, runs, files (store/meta.h); -wal, -shm beside it
+ *     DATA/search.db which words are where (store/text_index.h); opened by itself, made again when it is gone
  *     DATA/packs     what files hold (store/contents.h, store/packs.h)
+ *     DATA/audit.key, DATA/audit.checkpoints   what proves the audit (store/audit_seal.h)
  *
  * One server at a time: the second gets ERR_CONFLICT. Nobody else opens what is in it.
  */
@@ -28,6 +30,8 @@ struct store_options {
     void (*on_stop)(void *arg, const char *why);
     /* For every write that failed when nobody was waiting for it any more: */
     void (*on_lost)(void *arg, const char *why);
+    /* After every commit to the database, on its writer's thread: */
+    void (*on_commit)(void *arg);
     void *arg;
 };
 

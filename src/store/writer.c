@@ -11,6 +11,33 @@
 
 enum { GROUP_MAX = 1024, CHECKPOINT_WAIT_MS = 1000 };
 
+/* ---- riders ---- */
+
+/* Of each thread: what goes along with the next that it hands in (db.h says why it is no argument). */
+static _Thread_local struct db_rider *riding;
+
+struct db_rider *db_rider_set(struct db_rider *rider)
+{
+    struct db_rider *before = riding;
+    riding = rider;
+    return before;
+}
+
+void *db_rider_arg(struct db_conn *c)
+{
+    return c->rider_arg;
+}
+
+/* Lets this thread's rider on, if it has one that still waits. */
+static struct db_rider *board(struct job *j)
+{
+    struct db_rider *rider = riding;
+    if (!rider || rider->is_taken)
+        return NULL;
+    j->rider = *rider;
+    return rider;
+}
+
 /* ---- handing in ---- */
 
 static int fail_stopped(const struct db *db, struct err *e)
@@ -50,32 +77,57 @@ static int enqueue_and_wait(struct db *db, struct job *j, struct err *e)
 int db_write(struct db *db, db_job *fn, void *arg, struct err *e)
 {
     struct job j = {.fn = fn, .arg = arg};
+    struct db_rider *rider = fn ? board(&j) : NULL;
     if (cond_init(&j.over))
         return err_set(e, ERR_NO_MEMORY, "write to the database");
     pthread_mutex_lock(&db->lock);
     int result = enqueue_and_wait(db, &j, e);
     pthread_mutex_unlock(&db->lock);
     pthread_cond_destroy(&j.over);
+    if (rider)
+        rider->is_taken = result == 0;
     return result;
 }
 
-int db_post(struct db *db, db_job *fn, void *arg, void (*done)(void *arg), struct err *e)
+/* The rider's owner may not look at what it points to from the moment the lock is free: the writer may
+ * be done with it by then. The rider itself is the owner's all the time. */
+static int post(struct db *db, struct job *j, struct db_rider *rider, struct err *e)
+{
+    pthread_mutex_lock(&db->lock);
+    int failed = enqueue(db, j, e);
+    pthread_mutex_unlock(&db->lock);
+    if (rider)
+        rider->is_taken = rider->is_posted = failed == 0;
+    return failed;
+}
+
+static int post_job(struct db *db, const struct job *what, bool takes_rider, struct err *e)
 {
     struct job *j = malloc(sizeof *j);
     int failed = j ? 0 : err_set(e, ERR_NO_MEMORY, "write to the database");
     if (j) {
-        *j = (struct job){.fn = fn, .arg = arg, .is_posted = true, .done = done};
+        *j = *what;
         j->due_us = clock_us() + DB_POST_DELAY_MS * 1000;
-        pthread_mutex_lock(&db->lock);
-        failed = enqueue(db, j, e);
-        pthread_mutex_unlock(&db->lock);
+        failed = post(db, j, takes_rider ? board(j) : NULL, e);
     }
     if (failed) {
         free(j);
-        if (done)
-            done(arg);
+        if (what->done)
+            what->done(what->arg);
     }
     return failed;
+}
+
+int db_post(struct db *db, db_job *fn, void *arg, void (*done)(void *arg), struct err *e)
+{
+    const struct job j = {.fn = fn, .arg = arg, .is_posted = true, .done = done};
+    return post_job(db, &j, /* takes_rider= */ true, e);
+}
+
+int db_note(struct db *db, db_job *fn, void *arg, void (*done)(void *arg), struct err *e)
+{
+    const struct job j = {.fn = fn, .arg = arg, .is_posted = true, .done = done};
+    return post_job(db, &j, /* takes_rider= */ false, e);
 }
 
 int db_settle(struct db *db, struct err *e)
@@ -98,7 +150,11 @@ static bool run_job(struct db_conn *c, struct job *j)
         j->result = -1;
         return false;
     }
+    c->rider_arg = j->rider.arg;
     j->result = j->fn(c, j->arg, &j->e);
+    c->rider_arg = NULL;
+    if (!j->result && j->rider.run && c->trouble == TROUBLE_NONE)
+        j->result = j->rider.run(c, j->rider.arg, &j->e);
     if (c->trouble != TROUBLE_NONE || sqlite3_get_autocommit(c->sqlite))
         return false;
     struct err e = {0};
@@ -320,6 +376,8 @@ static void end_posted(struct db *db, struct job *posted)
             db->options.on_lost(db->options.arg, j->e.text);
         if (j->done)
             j->done(j->arg);
+        if (j->rider.done)
+            j->rider.done(j->rider.arg);
         free(j);
     }
 }
@@ -334,6 +392,7 @@ void *writer_main(void *arg)
         pthread_cond_broadcast(&db->room);
         pthread_mutex_unlock(&db->lock);
 
+        uint64_t commits = db->writer->commits;
         commit(db, group);
 
         pthread_mutex_lock(&db->lock);
@@ -343,6 +402,8 @@ void *writer_main(void *arg)
         pthread_mutex_unlock(&db->lock);
 
         end_posted(db, posted);
+        if (db->writer->commits != commits && db->options.on_commit)
+            db->options.on_commit(db->options.arg);
         check_log(db);
         pthread_mutex_lock(&db->lock);
     }

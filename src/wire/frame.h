@@ -50,6 +50,8 @@
  *     CLEAR     WAIT                          forget the displays so far; ACK
  *     RESULT    (MIME FORM DATA)+             value of the last expression
  *     ERROR     NAME MESSAGE LINE? TRACEBACK  the exception that ended the run
+ *     READS     PATH* GUESS* PARTIAL?         before DONE: files the run read, below /mnt/data. GUESS: a
+ *                                             child process may have
  *     DONE                                    the run is over, the kernel waits for the next
  *     REPLY     DATA                          JSON text
  */
@@ -90,6 +92,7 @@ enum frame_kind {
     FRAME_REFUSED = 73,
     FRAME_SAVED = 74,
     FRAME_PROGRESS = 75,
+    FRAME_READS = 76,
 };
 
 enum field_tag {
@@ -112,6 +115,9 @@ enum field_tag {
     FIELD_STAYS = 17,    /* u32 1: the kernel goes on after writing itself down */
     FIELD_LOST = 18,     /* "name: why" of a variable or file that could not be saved or restored */
     FIELD_LANGUAGE = 19, /* u32: enum run_language; absent: Python */
+    FIELD_PATH = 20,     /* of a file, below /mnt/data */
+    FIELD_GUESS = 21,    /* likewise, of one that a child process was told of */
+    FIELD_PARTIAL = 22,  /* u32 1: there may be others */
 };
 
 /* What the code of a run is written in. Numbers are part of the protocol. */

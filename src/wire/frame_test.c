@@ -75,8 +75,9 @@ static void numbers_on_the_wire_stay_what_they_are(void **state)
                                             FRAME_WARM,    FRAME_SLEEP, FRAME_COPY, FRAME_SAVE,
                                             FRAME_RESTORE, FRAME_RESEED};
     static const enum frame_kind told[] = {
-        FRAME_HELLO, FRAME_SYNC,  FRAME_DISPLAY, FRAME_CLEAR,   FRAME_RESULT, FRAME_ERROR,
-        FRAME_DONE,  FRAME_REPLY, FRAME_SLEPT,   FRAME_REFUSED, FRAME_SAVED,  FRAME_PROGRESS};
+        FRAME_HELLO, FRAME_SYNC,     FRAME_DISPLAY, FRAME_CLEAR, FRAME_RESULT,
+        FRAME_ERROR, FRAME_DONE,     FRAME_REPLY,   FRAME_SLEPT, FRAME_REFUSED,
+        FRAME_SAVED, FRAME_PROGRESS, FRAME_READS};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         assert_int_equal(asked[i], 1 + i);
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
@@ -85,6 +86,8 @@ static void numbers_on_the_wire_stay_what_they_are(void **state)
     assert_int_equal(FIELD_WAIT, 16);
     assert_int_equal(FIELD_STAYS, 17);
     assert_int_equal(FIELD_LOST, 18);
+    assert_int_equal(FIELD_PATH, 20);
+    assert_int_equal(FIELD_PARTIAL, 22);
 }
 
 static void frames_come_out_whole_however_the_bytes_are_cut(void **state)

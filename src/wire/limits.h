@@ -78,6 +78,9 @@ enum {
     DISPLAY_BYTES_MAX = 64 << 20, /* of all displays of one run together */
     TRACEBACK_MAX = 256 << 10,    /* of one error's traceback */
     CAPTURE_DEPTH_MAX = 64,       /* directory levels that are looked at below /mnt/data */
+    READS_MAX = 1000,             /* files that are noted as read by one run */
+    READS_BYTES_MAX = 1 << 20,    /* of their paths together */
+    READ_PATH_MAX = 1024,         /* of one of them: no file of a workspace has a longer one */
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "workspace/archive_out.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct out {
     struct archive *archive;
     struct archive_entry *entry; /* used again for every file */
     char *piece;
+    size_t skip;        /* bytes of each path that are left out */
     bool is_over;       /* nothing is given to the sink any more */
     struct err failure; /* of the sink */
 };
@@ -92,7 +94,7 @@ static int put_head(struct out *o, const struct file_row *row, struct err *e)
 {
     struct archive_entry *entry = archive_entry_clear(o->entry);
     bool is_dir = row->kind == FILE_DIR;
-    archive_entry_set_pathname_utf8(entry, row->path);
+    archive_entry_set_pathname_utf8(entry, row->path + o->skip);
     archive_entry_set_filetype(entry, is_dir ? AE_IFDIR : AE_IFREG);
     archive_entry_set_perm(entry, is_dir ? 0755 : 0644);
     archive_entry_set_size(entry, is_dir ? 0 : (la_int64_t)row->content.size);
@@ -151,12 +153,29 @@ static int put_all(struct out *o, const char *prefix, struct err *e)
     return 0;
 }
 
+static int export(struct out *o, const char *prefix, struct err *e)
+{
+    if (out_open(o, e) || put_all(o, prefix, e))
+        return -1;
+    return check(o, archive_write_close(o->archive) == ARCHIVE_OK, e);
+}
+
 int archive_export(struct files *f, const struct workspace_row *ws, const char *prefix,
                    enum archive_format format, const struct archive_sink *sink, struct err *e)
 {
     scoped(utf8_locale_end) struct utf8_locale locale = {0};
     scoped(out_done) struct out o = {.files = f, .ws = ws, .sink = sink, .format = format};
-    if (utf8_locale_begin(&locale, e) || out_open(&o, e) || put_all(&o, prefix, e))
-        return -1;
-    return check(&o, archive_write_close(o.archive) == ARCHIVE_OK, e);
+    return utf8_locale_begin(&locale, e) || export(&o, prefix, e) ? -1 : 0;
+}
+
+int archive_export_folder(struct files *f, const struct workspace_row *ws, const char *dir,
+                          enum archive_format format, const struct archive_sink *sink,
+                          struct err *e)
+{
+    char prefix[PATH_BYTES_MAX + 2];
+    (void)snprintf(prefix, sizeof prefix, "%s%s", dir, *dir ? "/" : "");
+    scoped(utf8_locale_end) struct utf8_locale locale = {0};
+    scoped(out_done) struct out o = {
+        .files = f, .ws = ws, .sink = sink, .format = format, .skip = strlen(prefix)};
+    return utf8_locale_begin(&locale, e) || export(&o, prefix, e) ? -1 : 0;
 }

@@ -25,5 +25,10 @@ struct archive_sink {
  * store fails with; what was put by then is no whole archive. */
 int archive_export(struct files *f, const struct workspace_row *ws, const char *prefix,
                    enum archive_format format, const struct archive_sink *sink, struct err *e);
+/* What is in the folder `dir` ("": everything), under paths that begin there: nothing tells where the
+ * folder lies. */
+int archive_export_folder(struct files *f, const struct workspace_row *ws, const char *dir,
+                          enum archive_format format, const struct archive_sink *sink,
+                          struct err *e);
 
 #endif

@@ -36,6 +36,7 @@ void change_done(struct file_change *change)
     free((char *)change->to);
     free((char *)change->mark);
     free(change->ret_path);
+    free(change->ret_why);
     *change = (struct file_change){0};
 }
 

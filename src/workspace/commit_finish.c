@@ -95,5 +95,6 @@ int commit_finish(struct commit *c, struct err *e)
             return -1;
     }
     c->is_finished = true;
+    files_tell_change(c->files, c->row.workspace);
     return 0;
 }

@@ -19,12 +19,15 @@ int files_open(const struct files_options *options, struct files **ret, struct e
     if (!f)
         return err_set(e, ERR_NO_MEMORY, "open the files");
     f->o = *options;
+    line_init(&f->line);
     *ret = f;
     return 0;
 }
 
 void files_close(struct files *f)
 {
+    if (f)
+        line_done(&f->line);
     free(f);
 }
 

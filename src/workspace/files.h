@@ -27,6 +27,7 @@
 #include "store/meta_files.h"
 #include "workspace/diff.h"
 #include "workspace/people.h"
+#include "workspace/rights.h"
 
 struct commit;
 struct err;
@@ -46,6 +47,10 @@ struct files_options {
     } thinning;
     const uint8_t *sign_key; /* 32 bytes, for signed addresses (sign.h) */
     int uploads_fd;          /* DATA/uploads, for uploads.h; 0 or -1: there are none */
+    /* Told when files of a workspace have changed, or it is gone; any thread; must not wait. NULL: nobody. */
+    void (*on_change)(void *arg, const char *workspace);
+    void *on_change_arg;
+    size_t lock_waiters_max; /* who may wait for locks at the same time; 0: LOCK_WAITERS_MAX */
 };
 
 enum {
@@ -58,10 +63,8 @@ void files_close(struct files *f);
 
 /* ---- workspaces ---- */
 
-enum right { RIGHT_READ, RIGHT_WRITE, RIGHT_ADMIN };
-
 /* By id or by the name its owner gave it; NULL or "default": the default one. What somebody may not see
- * is ERR_NOT_FOUND. Owners and admins have every right; members come later. */
+ * is ERR_NOT_FOUND, what they may see but not do ERR_DENIED (rights.h). */
 int files_workspace(struct files *f, const struct who *who, const char *id_or_name,
                     enum right right, struct workspace_row *ret, struct err *e);
 /* Without asking who: for sessions that were given it. */
@@ -72,7 +75,7 @@ int files_workspace_known(struct files *f, const char *id, struct workspace_row 
  * (ERR_CONFLICT), and it does not look like an id. ERR_LIMIT past WORKSPACES_MAX. */
 int files_workspace_create(struct files *f, const struct who *who, const char *name,
                            struct workspace_row *ret, struct err *e);
-/* One's own; an admin's list has everybody's. */
+/* One's own and those one is a member of; the list of an admin of the server has everybody's. */
 int files_workspace_list(struct files *f, const struct who *who, const struct page *page,
                          struct workspace_rows *ret, struct err *e);
 /* Quotas only by an admin: ERR_DENIED. */
@@ -165,6 +168,7 @@ int files_diff(struct files *f, const struct workspace_row *ws, const struct ver
 struct meta *files_meta(struct files *f);
 
 /* ---- what time brings; called by the keeper, now and then ---- */
-int files_tidy(struct files *f, int64_t now_us, struct err *e); /* trash, thinning, old uploads */
+int files_tidy(struct files *f, int64_t now_us,
+               struct err *e); /* trash, thinning, uploads, locks */
 
 #endif

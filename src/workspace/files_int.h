@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "workspace/files.h"
+#include "workspace/locks_int.h"
 
 #define DAY_US INT64_C(86400000000)
 
@@ -15,6 +16,8 @@ struct files {
      * threads may both look; either answer is as good. */
     _Atomic int64_t space_us;
     atomic_bool is_full;
+
+    struct line line; /* of those who wait for locks */
 };
 
 /* The quota that holds for the workspace; 0: none. */
@@ -30,6 +33,12 @@ static inline uint64_t bytes_max_of(const struct files *f, const struct workspac
 static inline bool has_uploads(const struct files *f)
 {
     return f->o.uploads_fd > 0;
+}
+
+static inline void files_tell_change(const struct files *f, const char *workspace)
+{
+    if (f->o.on_change)
+        f->o.on_change(f->o.on_change_arg, workspace);
 }
 
 /* Removes uploads that nobody has touched for UPLOAD_DAYS, and files that no row names. */

@@ -100,6 +100,23 @@ void known_remove(struct people *p, const char *id)
     pthread_rwlock_wrlock(&p->lock);
     remove_if(p, has_id, id, 0);
     pthread_rwlock_unlock(&p->lock);
+    atomic_fetch_add_explicit(&p->losses, 1, memory_order_release);
+}
+
+uint64_t people_losses(struct people *p)
+{
+    return atomic_load_explicit(&p->losses, memory_order_acquire);
+}
+
+bool people_still_knows(struct people *p, const struct who *who, int64_t now_us)
+{
+    bool is_known = !*who->key;
+    pthread_rwlock_rdlock(&p->lock);
+    for (size_t i = 0; i < KEY_BUCKETS && !is_known; i++)
+        for (const struct known_key *k = p->buckets[i]; k; k = k->next)
+            is_known = is_known || (strcmp(k->who.key, who->key) == 0 && !is_expired(k, now_us));
+    pthread_rwlock_unlock(&p->lock);
+    return is_known;
 }
 
 int known_reserve(struct people *p, int64_t now_us, struct err *e)

@@ -40,7 +40,9 @@ static int narrow_limits(const struct key_limits *has, struct key_limits *wish, 
     return narrow("sessions", has->sessions, &wish->sessions, e) ||
                    narrow("runs_per_minute", has->runs_per_minute, &wish->runs_per_minute, e) ||
                    narrow("cpu_s_per_day", has->cpu_s_per_day, &wish->cpu_s_per_day, e) ||
-                   narrow("memory_mb", has->memory_mb, &wish->memory_mb, e)
+                   narrow("memory_mb", has->memory_mb, &wish->memory_mb, e) ||
+                   narrow("runs_per_month", has->runs_per_month, &wish->runs_per_month, e) ||
+                   narrow("cpu_s_per_month", has->cpu_s_per_month, &wish->cpu_s_per_month, e)
                ? -1
                : 0;
 }
@@ -102,21 +104,30 @@ static int make_key(struct people *p, struct key_row *row, const char *principal
     return failed ? -1 : 0;
 }
 
-int people_key_create(struct people *p, const struct who *who, const struct key_wishes *wishes,
-                      int64_t now_us, struct key_row *ret, char ret_secret[SECRET_SIZE],
-                      struct err *e)
+int people_key_issue(struct people *p, const char *principal, struct key_row *row,
+                     struct key_row *ret, char ret_secret[SECRET_SIZE], struct err *e)
 {
-    struct key_row row;
     char secret[ID_SIZE];
-    if (plan_key(who, wishes, now_us, &row, e) || known_reserve(p, now_us, e))
+    if (known_reserve(p, row->created_us, e))
         return -1;
-    if (make_key(p, &row, wishes->principal ? wishes->principal : who->principal, secret, ret, e)) {
+    if (make_key(p, row, principal, secret, ret, e)) {
         known_unreserve(p);
         return -1;
     }
     memcpy(ret_secret, secret, SECRET_SIZE);
     explicit_bzero(secret, sizeof secret);
     return 0;
+}
+
+int people_key_create(struct people *p, const struct who *who, const struct key_wishes *wishes,
+                      int64_t now_us, struct key_row *ret, char ret_secret[SECRET_SIZE],
+                      struct err *e)
+{
+    struct key_row row;
+    if (plan_key(who, wishes, now_us, &row, e))
+        return -1;
+    return people_key_issue(p, wishes->principal ? wishes->principal : who->principal, &row, ret,
+                            ret_secret, e);
 }
 
 int people_key_list(struct people *p, const struct who *who, const char *principal,

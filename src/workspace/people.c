@@ -7,6 +7,7 @@
 #include "base/scope.h"
 #include "base/utf8.h"
 #include "store/meta.h"
+#include "workspace/acts.h"
 #include "workspace/people_int.h"
 
 enum { ADMIN_SECRET_MIN = 16, ADMIN_SECRET_MAX = 256 };
@@ -224,7 +225,14 @@ static int make_child(struct people *p, const struct who *who, const char *name,
     struct principal_row row = {
         .kind = PRINCIPAL_HUMAN, .name = name, .external = name, .created_us = now_us};
     memcpy(row.parent, who->principal, ID_SIZE);
-    if (principal_make(p, &row, PEOPLE_CHILDREN_MAX, e) && e->code != ERR_CONFLICT)
+    const struct audit_entry entry = {
+        .event = "createPrincipal", .principal = who->principal, .key = who->key, .via = "server"};
+    struct act act; /* of its own: what is asked for on their behalf is another */
+    if (act_begin(&act, p->meta, &entry, e))
+        return -1;
+    int failed = principal_make(p, &row, PEOPLE_CHILDREN_MAX, e) && e->code != ERR_CONFLICT;
+    act_end_server(&act); /* told if it was made */
+    if (failed)
         return -1;
     /* Either ours, or somebody else was faster. */
     return meta_principal_find_external(p->meta, who->principal, name, ret, e);

@@ -104,6 +104,12 @@ uint64_t people_key_count(struct people *p, int64_t now_us);
  * Notes that the key was used, at most once a minute. */
 int people_who(struct people *p, struct str secret, int64_t now_us, struct who *ret, struct err *e);
 
+/* For what goes on longer than a request: whether the key that somebody came with still works. It goes
+ * through all of them; people_losses says whether there is a reason to, by growing with each key that is
+ * revoked (one that expires says so in `who`). Neither blocks. */
+bool people_still_knows(struct people *p, const struct who *who, int64_t now_us);
+uint64_t people_losses(struct people *p);
+
 /* The admin principal, for peers of the unix socket that are the server's own user. */
 void people_local(struct people *p, struct who *ret);
 

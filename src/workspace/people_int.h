@@ -31,7 +31,8 @@ struct people {
 
     pthread_rwlock_t lock; /* guards all below; nothing blocks under it */
     struct known_key *buckets[KEY_BUCKETS];
-    uint64_t key_count; /* of those in the buckets, and of those being made */
+    uint64_t key_count;      /* of those in the buckets, and of those being made */
+    _Atomic uint64_t losses; /* how often one was taken away */
 };
 
 int secret_hash(struct str secret, uint8_t ret[HASH_LEN], struct err *e);
@@ -45,6 +46,10 @@ int known_reserve(struct people *p, int64_t now_us, struct err *e);
 void known_unreserve(struct people *p);
 
 bool known_is_fixed(struct people *p, const char *id);
+
+/* A key as `row` says (name, scopes, limits, created, expires), without asking who wants it. */
+int people_key_issue(struct people *p, const char *principal, struct key_row *row,
+                     struct key_row *ret, char ret_secret[SECRET_SIZE], struct err *e);
 
 /* Writes a principal and its default workspace. `row` needs kind, name and created; the rest is
  * filled in. */

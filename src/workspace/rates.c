@@ -25,6 +25,8 @@ struct key_entry {
     int64_t full_us; /* monotonic */
     int64_t day;     /* that cpu_us is of; 0: not known */
     uint64_t cpu_us;
+    int64_t month; /* that month_runs and month_us are of: its first day; 0: not known */
+    uint64_t month_runs, month_us;
 };
 
 struct peer_entry {
@@ -140,78 +142,141 @@ static int fail_day(const struct who *who, int64_t now_us, int64_t *ret_wait_ms,
                    who->limits.cpu_s_per_day);
 }
 
-/* What was used today, as the store knows it. Blocks. */
-static int read_day(struct rates *r, const struct who *who, int64_t day, uint64_t *ret,
-                    struct err *e)
+static int fail_month(const struct who *who, int64_t now_us, bool is_cpu, int64_t *ret_wait_ms,
+                      struct err *e)
 {
-    struct usage_row usage = {0};
-    if (r->meta && (meta_settle(r->meta, e) || meta_usage_get(r->meta, who->key, day, &usage, e)))
+    *ret_wait_ms = ms_of(clock_month_of(now_us / DAY_US).next * DAY_US - now_us);
+    return err_set(e, ERR_LIMIT,
+                   "this key has used its %u %s of this month; more from the first of the next on "
+                   "(UTC), or ask for a larger budget",
+                   is_cpu ? who->limits.cpu_s_per_month : who->limits.runs_per_month,
+                   is_cpu ? "CPU seconds" : "runs");
+}
+
+static bool has_day(const struct who *who)
+{
+    return who->limits.cpu_s_per_day > 0;
+}
+
+static bool has_month(const struct who *who)
+{
+    return who->limits.cpu_s_per_month > 0 || who->limits.runs_per_month > 0;
+}
+
+struct used {
+    int64_t day, month;
+    uint64_t cpu_us, month_runs, month_us;
+};
+
+static struct used used_on(int64_t day)
+{
+    return (struct used){.day = day, .month = clock_month_of(day).first};
+}
+
+/* What was used today and this month, as the store knows it. Blocks. */
+static int read_used(struct rates *r, const struct who *who, struct used *u, struct err *e)
+{
+    struct usage_row today = {0}, month = {0};
+    if (r->meta &&
+        (meta_settle(r->meta, e) ||
+         (has_day(who) && meta_usage_get(r->meta, who->key, u->day, &today, e)) ||
+         (has_month(who) && meta_usage_sum(r->meta, who->key, u->month, u->day + 1, &month, e))))
         return -1;
-    *ret = usage.cpu_us;
+    u->cpu_us = today.cpu_us;
+    u->month_runs = month.runs;
+    u->month_us = month.cpu_us;
     return 0;
 }
 
-/* Makes sure that the entry knows what was used today. The lock is not held while reading. */
-static int load_day(struct rates *r, const struct who *who, int64_t day, struct err *e)
+/* What the entry does not know yet. */
+static void fill_in(struct key_entry *k, const struct used *u)
 {
-    if (who->limits.cpu_s_per_day == 0)
+    if (k->day != u->day) {
+        k->day = u->day;
+        k->cpu_us = u->cpu_us;
+    }
+    if (k->month != u->month) {
+        k->month = u->month;
+        k->month_runs = u->month_runs;
+        k->month_us = u->month_us;
+    }
+}
+
+/* Makes sure that the entry knows what was used. The lock is not held while reading. */
+static int load_used(struct rates *r, const struct who *who, int64_t day, struct err *e)
+{
+    struct used u = used_on(day);
+    if (!has_day(who) && !has_month(who))
         return 0;
     pthread_mutex_lock(&r->key_lock);
     const struct key_entry *known = (struct key_entry *)lru_get(&r->keys, who->key);
-    bool is_known = known && known->day == day;
+    bool is_known = known && known->day == u.day && known->month == u.month;
     pthread_mutex_unlock(&r->key_lock);
-    uint64_t cpu_us;
     if (is_known)
         return 0;
-    if (read_day(r, who, day, &cpu_us, e))
+    if (read_used(r, who, &u, e))
         return -1;
     pthread_mutex_lock(&r->key_lock);
     struct lru_entry *it;
     int failed = lru_make(&r->keys, who->key, &it, e);
-    if (!failed && ((struct key_entry *)it)->day != day) {
-        ((struct key_entry *)it)->day = day;
-        ((struct key_entry *)it)->cpu_us = cpu_us;
-    }
+    if (!failed)
+        fill_in((struct key_entry *)it, &u);
     pthread_mutex_unlock(&r->key_lock);
     return failed;
+}
+
+/* Whether a budget is used up; the lock is held. */
+static int check_budgets(const struct key_entry *k, const struct who *who, int64_t today_us,
+                         int64_t *ret_wait_ms, struct err *e)
+{
+    const struct key_limits *l = &who->limits;
+    const struct used now = used_on(today_us / DAY_US);
+    bool is_today = k->day == now.day, is_month = k->month == now.month;
+    if (l->cpu_s_per_day && is_today && k->cpu_us >= (uint64_t)l->cpu_s_per_day * 1000000)
+        return fail_day(who, today_us, ret_wait_ms, e);
+    if (l->cpu_s_per_month && is_month && k->month_us >= (uint64_t)l->cpu_s_per_month * 1000000)
+        return fail_month(who, today_us, /* is_cpu= */ true, ret_wait_ms, e);
+    if (l->runs_per_month && is_month && k->month_runs >= l->runs_per_month)
+        return fail_month(who, today_us, /* is_cpu= */ false, ret_wait_ms, e);
+    return 0;
 }
 
 int rates_run_begin(struct rates *r, const struct who *who, int64_t *ret_wait_ms, struct err *e)
 {
     *ret_wait_ms = 0;
-    if (!*who->key || (who->limits.runs_per_minute == 0 && who->limits.cpu_s_per_day == 0))
+    if (!*who->key || (who->limits.runs_per_minute == 0 && !has_day(who) && !has_month(who)))
         return 0;
     int64_t now_us = mono(r), today_us = wall(r);
-    if (load_day(r, who, today_us / DAY_US, e))
+    if (load_used(r, who, today_us / DAY_US, e))
         return -1;
-    uint64_t cpu_max_us = (uint64_t)who->limits.cpu_s_per_day * 1000000;
     pthread_mutex_lock(&r->key_lock);
     struct lru_entry *it;
     int failed = lru_make(&r->keys, who->key, &it, e);
     struct key_entry *k = (struct key_entry *)it;
     int64_t wait_us = failed ? 0 : minute_wait(k, who, now_us);
-    if (failed)
-        ;
-    else if (cpu_max_us > 0 && k->day == today_us / DAY_US && k->cpu_us >= cpu_max_us)
-        failed = fail_day(who, today_us, ret_wait_ms, e);
-    else if (wait_us > 0)
+    failed = failed || check_budgets(k, who, today_us, ret_wait_ms, e) ? -1 : 0;
+    if (!failed && wait_us > 0)
         failed = fail_minute(who, wait_us, ret_wait_ms, e);
-    else
+    if (!failed)
         take_minute(k, who, now_us);
     pthread_mutex_unlock(&r->key_lock);
     return failed;
 }
 
-void rates_run_end(struct rates *r, const struct who *who, uint64_t cpu_us)
+void rates_run_end(struct rates *r, const struct who *who, const char *workspace, uint64_t cpu_us)
 {
-    if (!*who->key)
-        return;
     struct usage_row used = {.day = wall(r) / DAY_US, .runs = 1, .cpu_us = cpu_us};
+    const struct used now = used_on(used.day);
     memcpy(used.key, who->key, ID_SIZE);
+    (void)snprintf(used.workspace, sizeof used.workspace, "%s", workspace);
     pthread_mutex_lock(&r->key_lock);
     struct key_entry *k = (struct key_entry *)lru_get(&r->keys, who->key);
     if (k && k->day == used.day)
         k->cpu_us += cpu_us;
+    if (k && k->month == now.month) {
+        k->month_us += cpu_us;
+        k->month_runs++;
+    }
     pthread_mutex_unlock(&r->key_lock);
     struct err ignored = {0}; /* the store has told why already */
     if (r->meta)

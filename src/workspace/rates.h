@@ -2,13 +2,14 @@
  *
  * Two questions, each answered at once and without a disk:
  *
- *     rates_run_begin(r, &who, ...)        may this key start a run: per minute, CPU per day
+ *     rates_run_begin(r, &who, ...)        may this key start a run: per minute, day and month
  *     rates_peer(r, address, ...)          may this address try another wrong key
  *
  * Who gets a no also gets the time after which to ask again, for Retry-After: ERR_LIMIT, 429.
  *
  * Runs per minute is a bucket that holds a minute's worth and refills steadily: a burst is fine, a
- * flood is not. CPU seconds per day end at midnight UTC; what the runs used is counted here when
+ * flood is not. CPU seconds per day end at midnight UTC, budgets of a month with the month; what the runs
+ * used is counted here when
  * they end and written to the store (META_SOON), so it survives a restart. Several runs that began
  * within the budget may together end over it.
  *
@@ -59,8 +60,8 @@ static inline void rates_freep(struct rates **r)
  * long to wait. */
 int rates_run_begin(struct rates *r, const struct who *who, int64_t *ret_wait_ms, struct err *e);
 
-/* The run ended and used so much. */
-void rates_run_end(struct rates *r, const struct who *who, uint64_t cpu_us);
+/* The run ended and used so much, in that workspace ("": in none). */
+void rates_run_end(struct rates *r, const struct who *who, const char *workspace, uint64_t cpu_us);
 
 /* The run did not begin after all: its place in the minute is given back. */
 void rates_run_refund(struct rates *r, const struct who *who);

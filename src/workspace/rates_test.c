@@ -112,7 +112,7 @@ static void keys_do_not_share_and_the_unix_socket_has_no_limits(void **state)
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(begin(r, &local), 0);
         assert_int_equal(begin(r, &free_key), 0);
-        rates_run_end(r, &local, 100 * (uint64_t)SECOND);
+        rates_run_end(r, &local, "", 100 * (uint64_t)SECOND);
     }
 }
 
@@ -136,14 +136,55 @@ static void the_cpu_of_a_day_ends_at_midnight(void **state)
     scoped(rates_freep) struct rates *r = make(NULL);
     struct who who = a_key(0, 10);
     assert_int_equal(begin(r, &who), 0);
-    rates_run_end(r, &who, 10 * (uint64_t)SECOND - 1);
+    rates_run_end(r, &who, "", 10 * (uint64_t)SECOND - 1);
     assert_int_equal(begin(r, &who), 0); /* a microsecond is left */
-    rates_run_end(r, &who, 1);
+    rates_run_end(r, &who, "", 1);
     assert_int_equal(begin(r, &who), (86400 - 1000) * 1000); /* until midnight */
     pass(DAY - 1000 * SECOND - 1);
     assert_int_equal(begin(r, &who), 1);
     pass(1);
     assert_int_equal(begin(r, &who), 0);
+}
+
+static void the_budget_of_a_month_ends_with_the_month(void **state)
+{
+    (void)state;
+    scoped(rates_freep) struct rates *r = make(NULL); /* on 2024-10-04 */
+    struct who runs = {.key = "key_runs", .limits = {.runs_per_month = 2}};
+    struct who cpu = {.key = "key_cpu", .limits = {.cpu_s_per_month = 10}};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(begin(r, &runs), 0);
+        rates_run_end(r, &runs, "", 1);
+    }
+    assert_int_equal(begin(r, &cpu), 0);
+    rates_run_end(r, &cpu, "", 10 * (uint64_t)SECOND);
+    int64_t wait_ms = begin(r, &runs);
+    assert_int_equal(wait_ms, (28LL * 86400 - 1000) * 1000);
+    assert_int_equal(begin(r, &cpu), wait_ms);
+    pass(wait_ms * 1000 - 1);
+    assert_int_equal(begin(r, &runs), 1);
+    pass(1);
+    assert_int_equal(begin(r, &runs), 0);
+    assert_int_equal(begin(r, &cpu), 0);
+}
+
+static void what_was_used_this_month_survives_a_restart(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch dir = scratch_new_fast();
+    const struct store_options o = {.dir = dir.path};
+    struct store *store = NULL;
+    struct err e = {0};
+    struct who who = {.key = "key_1", .limits = {.runs_per_month = 3}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(store_open(&o, &store, &e), 0);
+        struct rates *r = make(store_meta(store));
+        assert_int_equal(begin(r, &who) > 0, i == 3);
+        if (i < 3)
+            rates_run_end(r, &who, "ws_1", SECOND);
+        rates_free(r);
+        store_close(store);
+    }
 }
 
 static void what_was_used_today_survives_a_restart(void **state)
@@ -158,7 +199,7 @@ static void what_was_used_today_survives_a_restart(void **state)
         assert_int_equal(store_open(&o, &store, &e), 0);
         struct rates *r = make(store_meta(store));
         assert_int_equal(begin(r, &who), 0);
-        rates_run_end(r, &who, 5 * (uint64_t)SECOND);
+        rates_run_end(r, &who, "", 5 * (uint64_t)SECOND);
         rates_free(r);
         store_close(store);
     }
@@ -267,7 +308,7 @@ static void *ask(void *arg)
         (void)snprintf(address, sizeof address, "10.0.0.%d", i % 7);
         if (rates_run_begin(r, &who, &wait_ms, &e) == 0) {
             atomic_fetch_add(&allowed, 1);
-            rates_run_end(r, &who, 10);
+            rates_run_end(r, &who, "", 10);
         }
         (void)rates_peer(r, address, &wait_ms, &e);
         rates_peer_failed(r, address);
@@ -306,6 +347,8 @@ int main(void)
         cmocka_unit_test(a_run_that_did_not_begin_is_given_back),
         cmocka_unit_test(the_cpu_of_a_day_ends_at_midnight),
         cmocka_unit_test(what_was_used_today_survives_a_restart),
+        cmocka_unit_test(the_budget_of_a_month_ends_with_the_month),
+        cmocka_unit_test(what_was_used_this_month_survives_a_restart),
         cmocka_unit_test(wrong_keys_are_answered_ever_more_slowly),
         cmocka_unit_test(a_network_of_ipv6_is_one_peer),
         cmocka_unit_test(the_table_of_peers_is_bounded),

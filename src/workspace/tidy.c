@@ -1,7 +1,9 @@
-/* What time brings: the trash is emptied, versions are thinned, forgotten uploads go. */
+/* What time brings: the trash is emptied, versions are thinned, forgotten uploads go, and links that ended long ago. */
 #include "base/err.h"
+#include "store/meta_locks.h"
 #include "workspace/files.h"
 #include "workspace/files_int.h"
+#include "workspace/shares.h"
 
 enum {
     TIDY_STEP = 500,      /* rows that one transaction removes */
@@ -13,7 +15,7 @@ static int empty_trash_of(struct files *f, const char *workspace, int64_t before
 {
     uint64_t count = TIDY_STEP;
     for (; *steps > 0 && count == TIDY_STEP; (*steps)--)
-        if (meta_purge_trash(f->o.meta, workspace, before_us, TIDY_STEP, &count, e))
+        if (meta_tidy_trash(f->o.meta, workspace, before_us, TIDY_STEP, &count, e))
             return -1;
     return 0;
 }
@@ -64,9 +66,12 @@ static int thin(struct files *f, int64_t now_us, struct err *e)
 
 int files_tidy(struct files *f, int64_t now_us, struct err *e)
 {
-    /* All three are tried, whatever happens to the others; the last failure is told. */
+    uint64_t ended;
+    /* All are tried, whatever happens to the others; the last failure is told. */
     int failed = empty_trash(f, now_us, e);
     failed |= thin(f, now_us, e);
+    failed |= meta_lock_sweep(f->o.meta, now_us, &ended, e); /* more than some come with the next */
+    failed |= shares_tidy(f, now_us, e);
     if (has_uploads(f))
         failed |= uploads_tidy(f, now_us, e);
     return failed ? -1 : 0;

@@ -8,6 +8,7 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "workspace/acts.h"
 #include "workspace/files_int.h"
 #include "workspace/uploads.h"
 #include "workspace/uploads_int.h"
@@ -42,7 +43,11 @@ static int tidy_one(struct files *f, const char *name, int64_t now_us, struct er
     upload_row_done(&row);
     if (now_us - used_us < UPLOAD_DAYS * DAY_US || is_in_use(f->o.uploads_fd, name))
         return 0;
-    if (meta_upload_remove(f->o.meta, name, e) && e->code != ERR_NOT_FOUND)
+    struct act act;
+    act_begin_server(&act, f->o.meta, "removeUpload", /* workspace= */ NULL);
+    int failed = meta_upload_remove(f->o.meta, name, e) && e->code != ERR_NOT_FOUND;
+    act_end_server(&act);
+    if (failed)
         return -1;
     (void)unlinkat(f->o.uploads_fd, name, 0);
     return 0;

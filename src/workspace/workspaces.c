@@ -18,31 +18,31 @@ static int found_or_not(int failed, const struct err *e)
     return !failed ? 1 : e->code == ERR_NOT_FOUND ? 0 : -1;
 }
 
-/* 1: found, and theirs to see. */
-static int find_by_id(struct files *f, const struct who *who, const char *id,
-                      struct workspace_row *ret, struct err *e)
+/* 1: found. A name is one that its owner gave. */
+static int find(struct files *f, const struct who *who, const char *called,
+                struct workspace_row *ret, struct err *e)
 {
-    int found = found_or_not(meta_workspace_get(f->o.meta, id, ret, e), e);
-    if (found <= 0 || who_owns(who, ret->owner))
+    int found = found_or_not(meta_workspace_get(f->o.meta, called, ret, e), e);
+    if (found)
         return found;
-    workspace_row_done(ret);
-    return 0;
+    return found_or_not(meta_workspace_find(f->o.meta, who->principal, called, ret, e), e);
 }
 
 int files_workspace(struct files *f, const struct who *who, const char *id_or_name,
                     enum right right, struct workspace_row *ret, struct err *e)
 {
-    (void)right; /* who may see a workspace has every right to it, until there are members */
     bool is_default = !id_or_name || strcmp(id_or_name, "default") == 0;
     const char *called = is_default ? who->workspace : id_or_name;
     struct workspace_row row;
-    int found = find_by_id(f, who, called, &row, e);
-    if (found == 0 && !is_default)
-        found = found_or_not(meta_workspace_find(f->o.meta, who->principal, called, &row, e), e);
+    int found = find(f, who, called, &row, e);
     if (found < 0)
         return -1;
     if (found == 0)
         return not_there(is_default ? "default" : called, e);
+    if (rights_check(f, who, &row, right, e)) {
+        workspace_row_done(&row);
+        return e->code == ERR_NOT_FOUND ? not_there(called, e) : -1;
+    }
     *ret = row;
     return 0;
 }
@@ -100,25 +100,33 @@ int files_workspace_create(struct files *f, const struct who *who, const char *n
 int files_workspace_list(struct files *f, const struct who *who, const struct page *page,
                          struct workspace_rows *ret, struct err *e)
 {
-    return meta_workspace_list(f->o.meta, who->is_admin ? NULL : who->principal, page, ret, e);
+    return who->is_admin ? meta_workspace_list(f->o.meta, /* owner= */ NULL, page, ret, e)
+                         : meta_workspace_list_for(f->o.meta, who->principal, page, ret, e);
 }
 
 int files_workspace_change(struct files *f, const struct who *who, const struct workspace_row *ws,
                            const struct workspace_change *change, struct err *e)
 {
-    if (!who_owns(who, ws->owner))
-        return not_there(ws->id, e);
+    if (rights_check(f, who, ws, RIGHT_ADMIN, e))
+        return -1;
     if ((change->files_max != UINT64_MAX || change->bytes_max != UINT64_MAX) && !who->is_admin)
         return err_set(e, ERR_DENIED, "quota: only an admin changes it");
     if (change->name && strcmp(change->name, ws->name) != 0 && check_name(change->name, e))
         return -1;
-    return meta_workspace_update(f->o.meta, ws->id, change, e);
+    if (meta_workspace_update(f->o.meta, ws->id, change, e))
+        return -1;
+    if (change->intelligence)
+        files_tell_change(f, ws->id);
+    return 0;
 }
 
 int files_workspace_delete(struct files *f, const struct who *who, const struct workspace_row *ws,
                            struct err *e)
 {
-    if (!who_owns(who, ws->owner))
-        return not_there(ws->id, e);
-    return meta_workspace_delete(f->o.meta, ws->id, clock_wall_us(), e);
+    if (rights_check(f, who, ws, RIGHT_OWN, e))
+        return -1;
+    if (meta_workspace_delete(f->o.meta, ws->id, clock_wall_us(), e))
+        return -1;
+    files_tell_change(f, ws->id);
+    return 0;
 }

@@ -39,7 +39,7 @@ class Server:
         env.update(CICADA_API_KEY=KEY, CICADA_IMAGE_DIR=IMAGES)
         if os.geteuid() == 0:
             env["CICADA_SERVER_USER"] = str(USER)
-        for key, value in {"server.socket": self.data + "/s/api.sock", **self.settings}.items():
+        for key, value in {"server.socket": self.data + "/s/api.sock", "search.index": "off", **self.settings}.items():
             env["CICADA_" + key.replace("server.api_key", "api_key").replace(".", "_").upper()] = str(value)
         os.makedirs(self.data + "/s", exist_ok=True)
         os.chmod(self.data + "/s", 0o777)

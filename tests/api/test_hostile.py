@@ -168,7 +168,10 @@ class Hostile(ApiTest):
         self.assertNotIn(KEY, text, what)
         if answer.status == 503:
             self.assertIn("Retry-After", answer.headers, what)
-        if answer.status >= 400:
+        if answer.status >= 400 and answer.headers["Content-Type"].startswith("text/html"):  # a page for people
+            self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"], what)
+            self.assertNotIn("<script", text, what)
+        elif answer.status >= 400:
             error = answer.json["error"]
             self.assertTrue(error["code"] and error["message"], what)
             self.assertEqual(set(error), {"code", "message", "hint", "request_id"}, what)
@@ -226,7 +229,7 @@ class Hostile(ApiTest):
                 for kind, wrong in (("string", 5), ("string", [5]), ("integer", "5"), ("object", []), ("array", {}), ("boolean", 1), ("boolean", "true")):
                     if kind not in kinds:
                         continue
-                    answer = self.client.request(method, path.replace("{id}", session), {**good, name: wrong})
+                    answer = self.client.request(method, path.replace("{id}", session).replace("{ws}", "default"), {**good, name: wrong})
                     self.decent(answer, (path, name, wrong))
                     self.assertEqual(answer.status, 400, (path, name, wrong, answer.body))
                     self.assertIn(name, answer.json["error"]["message"])

@@ -14,6 +14,8 @@ scripted = unittest.skipIf(IS_REAL, "needs a server that misbehaves on request")
 class Served(Case):
     """Each test has a server of its own on a unix socket, which the environment names."""
 
+    index = "off"  # whether it indexes files
+
     def setUp(self):
         super().setUp()
         self.run_dir = self.place / "run"
@@ -31,7 +33,7 @@ class Served(Case):
         self.addCleanup(log.close)
         self.real = subprocess.Popen(
             [CICADA, "serve", "--listen", f"unix:{self.socket}", "--data", str(self.place / "data")],
-            env=super().environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            env=super().environment(CICADA_SEARCH_INDEX=self.index), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         probe = ["curl", "-sf", "--max-time", "5", "--unix-socket", str(self.socket), "http://localhost/healthz"]
         await_true("the server answers",
                    lambda: self.real.poll() is not None

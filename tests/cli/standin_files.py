@@ -89,7 +89,7 @@ class Workspace:
     def shown(self):
         size = sum(len(f.versions[-1]["raw"]) for f in self.files.values())
         kept = sum(len(v["raw"]) for f in self.files.values() for v in f.versions)
-        return {"id": self.id, "name": self.name, "owner_id": self.owner, "is_default": self.is_default,
+        return {"id": self.id, "name": self.name, "owner_id": self.owner, "role": "owner", "is_default": self.is_default,
                 "created_at": self.created_at, "rev": self.rev, "files": len(self.files), "bytes": size,
                 "kept_bytes": kept, "quota": {"files": None, "bytes": None}}
 

@@ -189,6 +189,7 @@ class Doctor(Case):
         self.assertIn("tier ", ran.out)
         self.assertIn("seccomp filter", ran.out)
         self.assertRegex(ran.out, r"started in [\d.]+ ms, answered 1\+1 in [\d.]+ ms")
+        self.assertRegex(ran.out, r"encoder    (use-lite-q8|none, .*\./dev encoder)")
 
     def test_as_json_and_the_exit_code_is_the_tier(self):
         import json
@@ -197,6 +198,9 @@ class Doctor(Case):
         self.assertEqual(ran.code, 0 if found["tier"] == "full" else 1, ran)
         self.assertEqual(os.uname().release, found["kernel"])
         self.assertIs(True, found["sandbox"]["answered"])
+        encoder = found["encoder"]
+        self.assertEqual(encoder["available"], encoder["error"] is None, encoder)
+        self.assertEqual(encoder["available"], encoder["model"] is not None, encoder)
         listed = (HERE.parent.parent / "src/wire/mechanism.def").read_text().count("\nMECHANISM(")
         self.assertEqual(listed, len(found["mechanisms"]))
         for mechanism in found["mechanisms"]:

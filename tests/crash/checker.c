@@ -9,6 +9,8 @@
  *   - every other version that is there can be read too, and its bytes are what its hash says;
  *   - a commit is there with all of its versions, or not at all;
  *   - the workspace's counters are the sums of what is in it, and fsck is silent;
+ *   - every commit has its entry in the audit, no entry tells of one that is not there, and the chain with
+ *     its checkpoints is whole;
  *   - the database is sound (integrity_check, foreign_key_check);
  *   - the store takes another commit, and has it after it was closed and opened again.
  */
@@ -28,6 +30,7 @@
 #include "base/parse.h"
 #include "base/scope.h"
 #include "opened.h"
+#include "store/audit_seal.h"
 #include "store/fsck.h"
 
 enum { LINE_SIZE = 4096, REVS_MAX = 100000 };
@@ -234,6 +237,36 @@ static void check_fsck(struct check *c)
         wrong(c, "bad: fsck: %s", e.text);
 }
 
+/* ---- the audit ---- */
+
+static void check_audit(struct check *c, const char *dir)
+{
+    struct err e = {0}, none = {0};
+    scoped(audit_key_freep) struct audit_key *key = NULL;
+    scoped(fd_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)audit_key_load(fd, /* makes= */ false, &key, &none); /* perhaps it was never made */
+    const struct audit_check check = {.data_fd = fd, .key = key ? audit_key_public(key) : NULL};
+    struct audit_verdict v;
+    if (audit_verify(opened_meta(&c->o), &check, &v, &e))
+        wrong(c, "bad audit: %s", e.text);
+    else if (!v.is_intact)
+        wrong(c, "bad audit: entry %llu: %s", (unsigned long long)v.bad_seq, v.what);
+}
+
+/* Both ways; each row that comes out is wrong. */
+#define TOLD                                                                                 \
+    "WITH told AS MATERIALIZED (SELECT seq, workspace, json_extract(record, '$.rev') AS rev" \
+    " FROM audit WHERE json_extract(record, '$.rev') IS NOT NULL),"                          \
+    " made AS MATERIALIZED (SELECT w.id AS workspace, c.rev AS rev FROM commits AS c"        \
+    " JOIN workspaces AS w ON w.number = c.workspace) "
+static const char commits_and_entries[] =
+    TOLD "SELECT 'revision ' || m.rev || ' has ' || count(t.seq) || ' entries in the audit'"
+         " FROM made AS m LEFT JOIN told AS t ON t.workspace = m.workspace AND t.rev = m.rev"
+         " GROUP BY m.workspace, m.rev HAVING count(t.seq) <> 1;" TOLD
+         "SELECT 'entry ' || t.seq || ' tells of revision ' || t.rev || ', which is not there'"
+         " FROM told AS t LEFT JOIN made AS m ON t.workspace = m.workspace AND t.rev = m.rev"
+         " WHERE m.rev IS NULL";
+
 /* ---- the database itself ---- */
 
 static int no_row(void *arg, int count, char **values, char **names)
@@ -250,7 +283,8 @@ static void check_database(struct check *c, const char *dir)
     sqlite3 *db = NULL;
     (void)snprintf(path, sizeof path, "%s/meta.db", dir);
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) ||
-        sqlite3_exec(db, "PRAGMA integrity_check; PRAGMA foreign_key_check", no_row, c, NULL))
+        sqlite3_exec(db, "PRAGMA integrity_check; PRAGMA foreign_key_check", no_row, c, NULL) ||
+        sqlite3_exec(db, commits_and_entries, no_row, c, NULL))
         wrong(c, "bad database: %s", sqlite3_errmsg(db));
     (void)sqlite3_close(db);
 }
@@ -310,6 +344,7 @@ int main(int argc, char **argv)
     check_files(&c, FILE_TRASHED);
     check_sums(&c);
     check_fsck(&c);
+    check_audit(&c, argv[1]);
     check_later(&c, argv[1]);
     opened_end(&c.o);
     check_database(&c, argv[1]);

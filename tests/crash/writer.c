@@ -35,7 +35,9 @@
 #include "base/parse.h"
 #include "base/scope.h"
 #include "opened.h"
+#include "store/audit_seal.h"
 #include "store/gc.h"
+#include "workspace/acts.h"
 
 enum {
     THREADS = 3,
@@ -44,6 +46,7 @@ enum {
     BIG_MAX = 3 << 20,
     PATH_SIZE = 96,
     CHANGES_MAX = 8,
+    SEAL_EVERY = 8, /* commits between checkpoints of the audit */
 };
 
 struct slot { /* a path of ours and what is there */
@@ -67,6 +70,8 @@ struct worker {
     int log_fd, index;
     unsigned moves;
     bool is_patient, has_gc, has_told;
+    const struct audit_key *key; /* of the one that makes checkpoints; NULL: none does */
+    int data_fd;
 };
 
 /* How many requests the disk has seen. */
@@ -287,6 +292,27 @@ static void fill(struct worker *w, struct commit *c)
             change(w, c);
 }
 
+/* Every other one as a request does it: its entry in the audit goes along. The others tell of themselves. */
+static int finish(struct worker *w, struct commit *c, bool is_act)
+{
+    const struct audit_entry entry = {
+        .event = "putFile", .principal = w->o->who.principal, .workspace = w->o->ws.id};
+    struct act act = {0};
+    if (is_act && act_begin(&act, opened_meta(w->o), &entry, &w->failed))
+        return -1;
+    int failed = commit_finish(c, &w->failed);
+    act_end(&act, failed ? AUDIT_ERROR : AUDIT_OK, failed ? err_wire(w->failed.code) : NULL);
+    return failed;
+}
+
+static void seal(struct worker *w)
+{
+    struct audit_checkpoint made;
+    struct err e = {0};
+    if (audit_seal(opened_meta(w->o), w->key, w->data_fd, clock_wall_us(), &made, &e))
+        die("checkpoint", &e);
+}
+
 static void commit_once(struct worker *w)
 {
     struct err e = {0};
@@ -298,7 +324,7 @@ static void commit_once(struct worker *w)
     if (commit_new(w->o->files, &w->o->ws, &author, COMMIT_UPLOAD, &c, &e))
         die("commit_new", &e);
     fill(w, c);
-    if (w->failed.code == ERR_NONE && commit_finish(c, &w->failed) == 0) {
+    if (w->failed.code == ERR_NONE && finish(w, c, dice_below(&w->dice, 2) == 0) == 0) {
         tell(w, c, entries_of(w->log_fd));
         return;
     }
@@ -318,6 +344,8 @@ static void *work(void *arg)
     struct worker *w = arg;
     for (uint64_t i = 1; i <= w->commits; i++) {
         commit_once(w);
+        if (w->key && i % SEAL_EVERY == 0)
+            seal(w);
         if (w->has_gc && i % 3 == 0)
             make_garbage(w);
         if (w->has_gc && i % 10 == 0)
@@ -366,8 +394,15 @@ static bool has_word(char **argv, const char *word)
     return false;
 }
 
-static void run_workers(struct opened *o, int log_fd, uint64_t commits, uint64_t seed, char **words)
+static void run_workers(struct opened *o, int log_fd, int data_fd, uint64_t commits, uint64_t seed,
+                        char **words)
 {
+    struct err e = {0};
+    scoped(audit_key_freep) struct audit_key *key = NULL;
+    bool is_patient = has_word(words, "patient");
+    if (!is_patient && (audit_key_load(data_fd, /* makes= */ true, &key, &e) ||
+                        audit_seal_begin(opened_meta(o), data_fd, &e)))
+        die("audit", &e);
     static struct worker workers[THREADS];
     pthread_t threads[THREADS];
     bool has_gc = has_word(words, "gc");
@@ -376,7 +411,9 @@ static void run_workers(struct opened *o, int log_fd, uint64_t commits, uint64_t
         begin_worker(&workers[i], o, i, seed);
         workers[i].log_fd = log_fd;
         workers[i].commits = commits / (uint64_t)count;
-        workers[i].is_patient = has_word(words, "patient");
+        workers[i].is_patient = is_patient;
+        workers[i].key = i == 0 ? key : NULL;
+        workers[i].data_fd = data_fd;
         workers[i].has_gc = has_gc;
         if (pthread_create(&threads[i], NULL, work, &workers[i]))
             abort();
@@ -405,8 +442,10 @@ int main(int argc, char **argv)
     int log_fd = open(argv[2], O_RDONLY | O_CLOEXEC);
     printf("start %llu\n", (unsigned long long)entries_of(log_fd));
     (void)fflush(stdout);
-    run_workers(&o, log_fd, commits, seed, words);
+    int data_fd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    run_workers(&o, log_fd, data_fd, commits, seed, words);
     opened_end(&o);
+    (void)close(data_fd);
     (void)close(log_fd);
     return 0;
 }

@@ -34,11 +34,11 @@ ROOM_ENV = {
     "MKL_NUM_THREADS": "1",
 }
 RUN, ACK, ASK, ENTER, WARM, SLEEP, COPY, SAVE, RESTORE, RESEED = range(1, 11)
-HELLO, SYNC, DISPLAY, CLEAR, RESULT, ERROR, DONE, REPLY, SLEPT, REFUSED, SAVED, PROGRESS = range(64, 76)
+HELLO, SYNC, DISPLAY, CLEAR, RESULT, ERROR, DONE, REPLY, SLEPT, REFUSED, SAVED, PROGRESS, READS = range(64, 77)
 (
     CODE, NAME, STDIN, ENV, TOPIC, CURSOR, VERSION, MIME, FORM, DATA, MESSAGE, LINE, TRACEBACK, ID, UPDATE,
-    WAIT, STAYS, LOST, LANGUAGE,
-) = range(1, 20)
+    WAIT, STAYS, LOST, LANGUAGE, PATH, GUESS, PARTIAL,
+) = range(1, 23)
 TEXT, BINARY, JSON = 1, 2, 3
 LANGUAGES = {"python": 0, "bash": 1, "javascript": 2}
 
@@ -124,6 +124,7 @@ class Run:
         self.reasons = None  # of REFUSED
         self.names = self.lost = None  # of SAVED
         self.progress = []
+        self.reads, self.guesses, self.is_partial = [], [], False
 
     def _text(self, stream):
         return b"".join(data for kind, data in self.events if kind == stream)
@@ -332,6 +333,10 @@ class Kernel:
                 "traceback": values.get(TRACEBACK, b"").decode(),
             }
             run.events.append(("error", run.error))
+        elif kind == READS:
+            run.reads = [data.decode("utf-8", "surrogateescape") for tag, data in fields if tag == PATH]
+            run.guesses = [data.decode("utf-8", "surrogateescape") for tag, data in fields if tag == GUESS]
+            run.is_partial = PARTIAL in values
         elif kind == DONE:
             run.is_done = True
         elif kind == REPLY:

@@ -1,0 +1,289 @@
+#include "service/notebook.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "service/may.h"
+#include "service/notebook_int.h"
+#include "service/object.h"
+#include "service/service_int.h"
+#include "store/meta.h"
+#include "json/read.h"
+#include "json/write.h"
+
+static void free_json(json_t **o)
+{
+    json_decref(*o);
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+    jw_key(w, key);
+    jw_text(w, text);
+}
+
+/* ---- outputs ---- */
+
+static bool is_json_type(const char *mime)
+{
+    size_t len = strlen(mime);
+    return strcmp(mime, "application/json") == 0 ||
+           (len > 5 && strcmp(mime + len - 5, "+json") == 0);
+}
+
+/* A value of jansson's. What is not JSON by its type has to be text in a notebook. */
+static void put_value(struct json_writer *w, const char *mime, const json_t *value)
+{
+    struct err ignored = {0};
+    if (json_is_string(value)) {
+        jw_str(w, json_string_value(value), json_string_length(value));
+        return;
+    }
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    scoped(buf_done) struct buf compact = BUF_INIT(RUN_OBJECT_TEXT_MAX);
+    if (text && is_json_type(mime) && json_compact(text, strlen(text), &compact, &ignored) == 0 &&
+        !compact.failed)
+        jw_raw(w, compact.bytes, compact.len);
+    else
+        jw_str(w, text ? text : "", text ? strlen(text) : 0);
+    free(text);
+}
+
+static void put_bundle(struct json_writer *w, const json_t *bundle)
+{
+    void *at = json_object_iter((json_t *)(uintptr_t)bundle);
+    jw_key(w, "data");
+    jw_object(w);
+    for (; at; at = json_object_iter_next((json_t *)(uintptr_t)bundle, at)) {
+        jw_key(w, json_object_iter_key(at));
+        put_value(w, json_object_iter_key(at), json_object_iter_value(at));
+    }
+    jw_end_object(w);
+    jw_key(w, "metadata");
+    jw_object(w);
+    jw_end_object(w);
+}
+
+static void put_stream(struct json_writer *w, const json_t *run, const char *name)
+{
+    const json_t *text = json_object_get(run, name);
+    if (json_string_length(text) == 0)
+        return;
+    jw_object(w);
+    put_text(w, "output_type", "stream");
+    put_text(w, "name", name);
+    jw_key(w, "text");
+    jw_str(w, json_string_value(text), json_string_length(text));
+    jw_end_object(w);
+}
+
+static void put_displays(struct json_writer *w, const json_t *displays)
+{
+    for (size_t i = 0; i < json_array_size(displays); i++) {
+        jw_object(w);
+        put_text(w, "output_type", "display_data");
+        put_bundle(w, json_array_get(displays, i));
+        jw_end_object(w);
+    }
+}
+
+static void put_result(struct json_writer *w, const json_t *result, size_t number)
+{
+    if (!json_is_object(result))
+        return;
+    jw_object(w);
+    put_text(w, "output_type", "execute_result");
+    jw_key(w, "execution_count");
+    jw_u64(w, number);
+    put_bundle(w, result);
+    jw_end_object(w);
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+static void put_error(struct json_writer *w, const json_t *error)
+{
+    if (!json_is_object(error))
+        return;
+    jw_object(w);
+    put_text(w, "output_type", "error");
+    put_text(w, "ename", text_of(error, "name"));
+    put_text(w, "evalue", text_of(error, "message"));
+    jw_key(w, "traceback");
+    jw_array(w);
+    for (const char *at = text_of(error, "traceback"); *at;) {
+        size_t len = strcspn(at, "\n");
+        jw_str(w, at, len);
+        at += len + (at[len] == '\n');
+    }
+    jw_end_array(w);
+    jw_end_object(w);
+}
+
+static void put_outputs(struct json_writer *w, const struct run_row *run, size_t number)
+{
+    struct err ignored = {0}; /* an object too large to be read again: the code is there at least */
+    scoped(free_json) json_t *object = NULL;
+    jw_key(w, "outputs");
+    jw_array(w);
+    if (run->object && json_read(run->object, run->object_len, &object, &ignored) == 0) {
+        put_stream(w, object, "stdout");
+        put_stream(w, object, "stderr");
+        put_displays(w, json_object_get(object, "displays"));
+        put_result(w, json_object_get(object, "result"), number);
+        put_error(w, json_object_get(object, "error"));
+    }
+    jw_end_array(w);
+}
+
+/* ---- cells ---- */
+
+/* A list of lines, each with its end. */
+static void put_source(struct json_writer *w, const struct run_row *run)
+{
+    bool is_bash = run->language && strcmp(run->language, "bash") == 0;
+    bool is_node = run->language && strcmp(run->language, "javascript") == 0;
+    jw_key(w, "source");
+    jw_array(w);
+    if (is_bash || is_node)
+        jw_text(w, is_bash ? "%%bash\n" : "%%script node\n");
+    for (size_t at = 0; at < run->code_len;) {
+        const char *line = run->code + at, *end = memchr(line, '\n', run->code_len - at);
+        size_t len = end ? (size_t)(end - line) + 1 : run->code_len - at;
+        jw_str(w, line, len);
+        at += len;
+    }
+    jw_end_array(w);
+}
+
+static void put_cell(struct json_writer *w, const struct run_row *run, size_t number)
+{
+    jw_object(w);
+    put_text(w, "cell_type", "code");
+    put_text(w, "id", run->id);
+    jw_key(w, "execution_count");
+    jw_u64(w, number);
+    jw_key(w, "metadata");
+    jw_object(w);
+    jw_key(w, "cicada");
+    jw_object(w);
+    put_text(w, "run_id", run->id);
+    put_text(w, "end", run->end);
+    object_time(w, "started_at", run->started_us);
+    jw_end_object(w);
+    jw_end_object(w);
+    put_source(w, run);
+    put_outputs(w, run, number);
+    jw_end_object(w);
+}
+
+static void begin_notebook(struct json_writer *w)
+{
+    jw_object(w);
+    jw_key(w, "nbformat");
+    jw_u64(w, 4);
+    jw_key(w, "nbformat_minor");
+    jw_u64(w, 5);
+    jw_key(w, "metadata");
+    jw_object(w);
+    jw_key(w, "kernelspec");
+    jw_object(w);
+    put_text(w, "name", "python3");
+    put_text(w, "display_name", "Python 3");
+    put_text(w, "language", "python");
+    jw_end_object(w);
+    jw_key(w, "language_info");
+    jw_object(w);
+    put_text(w, "name", "python");
+    jw_end_object(w);
+    jw_end_object(w);
+    jw_key(w, "cells");
+    jw_array(w);
+}
+
+/* ---- the runs ---- */
+
+struct run_ids {
+    char (*items)[ID_SIZE]; /* newest first */
+    size_t count;
+};
+
+static int list_runs(struct service *s, const char *session, struct run_ids *ret, struct err *e)
+{
+    char cursor[CURSOR_SIZE] = "";
+    ret->items = calloc(NOTEBOOK_RUNS_MAX, sizeof *ret->items);
+    if (!ret->items)
+        return err_set(e, ERR_NO_MEMORY, "export a session");
+    do {
+        struct run_rows rows;
+        const struct run_filter filter = {.session = session, .is_brief = true};
+        const struct page page = {.limit = PAGE_MAX, .cursor = *cursor ? cursor : NULL};
+        if (meta_run_list(s->o.meta, &filter, &page, &rows, e))
+            return -1;
+        for (size_t i = 0; i < rows.count && ret->count < NOTEBOOK_RUNS_MAX; i++)
+            if (rows.items[i].started_us > 0 && rows.items[i].status == RUN_DONE)
+                memcpy(ret->items[ret->count++], rows.items[i].id, ID_SIZE);
+        memcpy(cursor, rows.next, sizeof cursor);
+        run_rows_done(&rows);
+    } while (*cursor && ret->count < NOTEBOOK_RUNS_MAX);
+    return 0;
+}
+
+static int put_all(struct service *s, const struct run_ids *runs, enum notebook_format format,
+                   struct buf *out, struct err *e)
+{
+    struct json_writer w = JSON_WRITER(out);
+    if (format == NOTEBOOK_IPYNB)
+        begin_notebook(&w);
+    for (size_t i = 0; i < runs->count; i++) {
+        struct run_row run;
+        if (meta_run_get(s->o.meta, runs->items[runs->count - 1 - i], &run, e))
+            return -1;
+        if (format == NOTEBOOK_IPYNB)
+            put_cell(&w, &run, i + 1);
+        else
+            script_run(out, &run, i + 1);
+        run_row_done(&run);
+    }
+    if (format == NOTEBOOK_IPYNB) {
+        jw_end_array(&w);
+        jw_end_object(&w);
+    }
+    return 0;
+}
+
+/* Its id, if the caller may see it. */
+static int find(struct service *s, const struct who *who, const char *id_or_name, char ret[ID_SIZE],
+                struct err *e)
+{
+    scoped(buf_done) struct buf shown = BUF_INIT(64 << 10);
+    struct json_writer w = JSON_WRITER(&shown);
+    scoped(free_json) json_t *session = NULL;
+    if (seat_show(s, who, id_or_name, &w, e) || buf_check(&shown, e) ||
+        json_read(shown.bytes, shown.len, &session, e))
+        return -1;
+    (void)snprintf(ret, ID_SIZE, "%s", text_of(session, "id"));
+    return 0;
+}
+
+int notebook_write(struct service *s, const struct who *who, const char *session,
+                   enum notebook_format format, struct buf *out, struct err *e)
+{
+    char id[ID_SIZE];
+    struct run_ids runs = {0};
+    if (find(s, who, session, id, e) || meta_settle(s->o.meta, e))
+        return -1;
+    if (format == NOTEBOOK_SCRIPT)
+        script_begin(out, id);
+    int failed = list_runs(s, id, &runs, e) || put_all(s, &runs, format, out, e);
+    free(runs.items);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,88 @@
+/* reproduce_int.h -- the inside of reproduce.h: reproduce.c (its way), reproduce_plan.c (which runs),
+ * reproduce_place.c (where: files and sessions), reproduce_compare.c (the same?). */
+#ifndef SERVICE_REPRODUCE_INT_H
+#define SERVICE_REPRODUCE_INT_H
+
+#include "base/buf.h"
+#include "service/reproduce.h"
+#include "service/service_int.h"
+#include "store/meta_lineage.h"
+#include "workspace/files.h"
+
+struct json_t;
+
+/* ---- reproduce_plan.c ---- */
+
+struct step {
+    struct run_row run; /* without its code */
+    struct input_rows inputs;
+    bool is_skipped;           /* it was cut short then */
+    char repeated_as[ID_SIZE]; /* "": not yet */
+};
+
+struct plan {
+    struct step *steps; /* in the order in which they ran */
+    size_t count;
+    bool is_partial; /* what they read is not all known */
+};
+
+int plan_make(struct service *s, const struct reproduction *wishes, struct plan *ret,
+              struct err *e);
+void plan_done(struct plan *p);
+bool plan_makes(const struct plan *p, const char *run); /* that run is one of its steps */
+
+/* ---- reproduce_place.c ---- */
+
+/* A file that was put there. */
+struct used_file {
+    char *path;
+    uint64_t version, newest; /* newest 0: it is gone by now */
+};
+
+struct place {
+    struct service *service;
+    struct who who; /* the caller, who may write here */
+    const struct reproduction *wishes;
+    struct workspace_row ws; /* id "": not made yet */
+    struct actor {
+        char session[ID_SIZE]; /* whose runs are repeated in it */
+        struct seat *seat;
+    } * actors;
+    size_t actor_count;
+    struct used_file *used;
+    size_t used_count;
+    size_t run_count;
+};
+
+int place_make(struct service *s, const struct who *who, const struct reproduction *wishes,
+               struct place *ret, struct err *e);
+void place_done(struct place *p); /* closes its sessions, removes the workspace */
+
+/* What the step read and no other step makes is there, and so are the directories it wrote to. */
+int place_prepare(struct place *p, const struct plan *plan, const struct step *step, struct err *e);
+/* A version of the caller's workspace, or one of the place's own, as a file of the place. */
+int place_put(struct place *p, const char *path, const struct version_row *v, bool is_own,
+              struct err *e);
+/* The session in which runs of that one are repeated; a new one for its first run. */
+int place_seat(struct place *p, const struct run_row *run, struct seat **ret, struct err *e);
+
+struct repeat_code {
+    const char *code, *stdin_text; /* stdin_text NULL: none */
+    size_t code_len;
+    enum run_language language;
+    const char *name;
+};
+/* Runs it. *ret is the run object, the caller's. */
+int place_run(struct place *p, struct seat *seat, const struct repeat_code *what,
+              char ret_id[ID_SIZE], struct json_t **ret, struct err *e);
+
+/* ---- reproduce_compare.c ---- */
+
+struct verdict {
+    bool is_same;
+    char how[16]; /* "bytes", "pixels", "values", "text" */
+    char detail[600];
+};
+int place_compare(struct place *p, struct verdict *ret, struct err *e);
+
+#endif

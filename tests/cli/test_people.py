@@ -1,0 +1,45 @@
+"""`cicada invite`, `claim` and `usage`, beside a real server."""
+import unittest
+
+from harness import Case
+from served import IS_REAL, Served
+
+
+class Help(Case):
+    def test_every_command_explains_itself(self):
+        for command in "invite", "claim", "usage":
+            ran = self.cicada(command, "--help")
+            self.assertEqual((0, ""), (ran.code, ran.err), ran)
+            self.assertTrue(ran.out.startswith(f"usage: cicada {command} "), ran)
+
+
+@unittest.skipUnless(IS_REAL, "the stand-in has no people")
+class People(Served):
+    def setUp(self):
+        super().setUp()
+        self.good("workspaces", "create", "reports")
+
+    def test_invitations(self):
+        token = self.good("invite", "create", "-w", "reports", "--role", "editor", "--name", "Ada",
+                          "--expires", "1d").out.strip()
+        self.assertRegex(token, "^civ_")
+        invite = self.object("invite", "ls", "-w", "reports")
+        self.assertEqual(("editor", "Ada", None), (invite["role"], invite["name"], invite["used_at"]))
+        self.assertIn("revoked", self.good("invite", "rm", invite["id"], "-w", "reports").err)
+        self.assertIn("revoked", self.fails(2, "invite", "join", token))
+        self.assertIn("role", self.fails(2, "invite", "create", "-w", "reports", "--role", "king"))
+
+    def test_claims(self):
+        token = self.good("claim", "create", "-w", "reports").out.strip()
+        self.assertRegex(token, "^ccl_")
+        self.assertIn("yours already", self.fails(125, "claim", "take", token))
+        self.assertEqual(1, len(self.objects("claim", "ls", "-w", "reports")))
+        self.fails(125, "claim", "create", "-w", "default")
+
+    def test_usage(self):
+        self.good("run", "-w", "reports", "-c", "print(1)")
+        report = self.object("usage")
+        used = {w["name"]: w["runs"] for w in report["workspaces"]}
+        self.assertEqual(1, used["reports"])
+        self.assertIn("reports", self.good("usage").out)
+        self.assertIn("2026-01", self.fails(2, "usage", "show", "--month", "May"))
