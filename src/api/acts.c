@@ -88,7 +88,7 @@ static void tell_address(const struct call *c, struct audit_entry *a)
 static void tell_query(const struct call *c, struct telling *t)
 {
     struct str query = c->request->query;
-    if (query.len == 0)
+    if (query.len == 0 || has_signature(c->request))
         return;
     t->detail = BUF_INIT(DETAIL_MAX);
     struct json_writer w = JSON_WRITER(&t->detail);

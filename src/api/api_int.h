@@ -41,6 +41,9 @@ void call_act_end(struct call *c, int failed, const struct err *e);
 void openapi_write(struct buf *out);
 
 /* The body of an error answer. */
+/* Whether the address carries a signature, right or wrong. */
+bool has_signature(const struct http_request *r);
+
 void write_error(struct buf *out, enum err_code code, const char *message, const char *hint,
                  const char *request_id);
 

@@ -95,7 +95,7 @@ void guard_answer_preflight(struct call *c, struct err *e)
     http_add_header(
         c->x, "Access-Control-Allow-Headers",
         "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, If-Match, "
-        "If-None-Match, If-Range, Range, X-Content-SHA256");
+        "If-None-Match, If-Range, Range, X-Content-SHA256, Lock-Token, X-Share-Password");
     http_add_header(c->x, "Access-Control-Max-Age", "600");
     (void)http_send(c->x, 204, NULL, NULL, 0, e);
 }

@@ -315,7 +315,7 @@ static const struct op ops[] = {
      .name = "createInvite",
      .summary = "Invite somebody to the workspace. The token is shown once and works once.",
      .needs = NEEDS_ADMIN,
-     .scope = SCOPE_SHARE,
+     .scope = SCOPE_RUN | SCOPE_FILES_READ | SCOPE_FILES_WRITE | SCOPE_SHARE, /* what people have */
      BODY(invite_args, invite_fields),
      .body_is_optional = true,
      .status = 201,

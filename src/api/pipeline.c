@@ -157,7 +157,7 @@ static int refuse_wait(struct call *c, int64_t wait_ms)
     return -1;
 }
 
-static bool has_signature(const struct http_request *r)
+bool has_signature(const struct http_request *r)
 {
     static const char name[] = "signature=";
     const char *at =

@@ -17,8 +17,9 @@
 /* ---- who may see what ---- */
 
 /* Parts of the names of what happens to files, to locks on them and to the workspace itself. */
-static const char *const common[] = {"File",      "Trash", "Version", "Upload",    "Archive",
-                                     "Directory", "Lock",  "Member",  "Workspace", NULL};
+static const char *const common[] = {
+    "File",   "Trash",     "Version",      "Upload",       "Archive",    "Directory", "Lock",
+    "Member", "Workspace", "lockConflict", "acceptInvite", "joinByForm", "takeClaim", NULL};
 
 /* A commit of files has a revision. The record is canonical: its own members come before the detail. */
 static bool is_commit(const struct audit_row *row)
@@ -42,7 +43,7 @@ bool event_is_shown(const struct audit_row *row, const struct event_reader *read
 
 static bool has_detail(const struct audit_row *row, const struct event_reader *reader)
 {
-    return reader->is_admin || is_commit(row) ||
+    return reader->is_admin || is_commit(row) || strcmp(row->event, "lockConflict") == 0 ||
            (row->principal && strcmp(row->principal, reader->principal) == 0);
 }
 

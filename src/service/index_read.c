@@ -90,6 +90,11 @@ static int read_file(struct indexer *ix, const struct text_doc *doc, struct err 
         return e->code == ERR_NOT_FOUND ? text_index_remove(ix->o.index, DOC_FILE, doc->id, e) : -1;
     int failed = extractor_read(ix->extractor, &ws, &content, doc->path, &text, e);
     workspace_row_done(&ws);
+    if (failed && e->code == ERR_DAMAGED) { /* that stays so, and others wait behind it */
+        *e = (struct err){0};
+        index_drop_extractor(ix);
+        return text_index_settle(ix->o.index, doc, DOC_FAILED, "its content is damaged", e);
+    }
     if (failed || ix->is_stopping) { /* read again at the next start: it was cut short */
         if (!failed)
             extracted_done(&text);

@@ -1,6 +1,6 @@
 /* lineage.h -- where a version comes from: the run that made it, what that read, and so on back.
  *
- *     lineage_write(s, &ws, &wishes, &out, e)         the graph, as JSON
+ *     lineage_write(s, &ws, &version, depth, ...)        the graph, as JSON
  *     lineage_chain(s, &run, &chain, e)               the runs whose variables a run had
  *
  * What a run wrote and read is exact where its trace is whole (store/rows.h). But a run also has the

@@ -54,7 +54,8 @@ static void sweep(struct service *s, const struct who *who)
         const struct workspace_row *ws = &rows.items[i];
         bool is_left = strncmp(ws->name, prefix, sizeof prefix - 1) == 0 && ws->bytes_max == 0 &&
                        strcmp(ws->owner, who->principal) == 0 && ws->created_us < before_us;
-        if (is_left && strlen(ws->name) == sizeof prefix - 1 + strlen(ws->id))
+        if (is_left && strncmp(ws->name + sizeof prefix - 1, "ws_", 3) == 0 &&
+            strlen(ws->name) == sizeof prefix - 1 + strlen(ws->id))
             remove_left(s, who, ws);
     }
     workspace_rows_done(&rows);

@@ -1,6 +1,7 @@
 /* Members of workspaces. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "store/meta_int.h"
@@ -9,7 +10,7 @@
 #define NUMBER "(SELECT number FROM workspaces WHERE id = ?1 AND deleted = 0)"
 
 static const struct {
-    const char *role, *there, *is_owner, *count, *set, *remove, *list;
+    const char *role, *there, *is_owner, *count, *set, *remove, *list, *end_tickets;
 } sql = {
     .role = "SELECT role FROM members WHERE workspace = " NUMBER " AND principal = ?2",
     .there = "SELECT (SELECT count(*) FROM workspaces WHERE id = ?1 AND deleted = 0)"
@@ -23,6 +24,8 @@ static const struct {
     .list = "SELECT m.principal, m.added_by, p.name, p.kind, m.role, m.created FROM members AS m"
             " CROSS JOIN principals AS p ON p.id = m.principal WHERE m.workspace = " NUMBER
             " ORDER BY m.created, m.principal",
+    .end_tickets = "UPDATE tickets SET revoked = ?3 WHERE workspace = " NUMBER
+                   " AND made_by = ?2 AND used = 0 AND revoked = 0",
 };
 
 static int read_member(const struct sql_rows *rows, void *ret, struct err *e)
@@ -75,12 +78,21 @@ struct set_job {
     uint32_t max;
 };
 
+/* Invitations of somebody who loses a role are over: they would lead back to it. */
+static int end_tickets(struct db_conn *c, const char *workspace, const char *principal,
+                       struct err *e)
+{
+    return sql_run(c, sql.end_tickets,
+                   SQL_WITH(SQL_TEXT(workspace), SQL_TEXT(principal), SQL_INT(clock_wall_us())), e);
+}
+
 static int set(struct db_conn *c, void *arg, struct err *e)
 {
     const struct set_job *j = arg;
     const struct sql_value who[] = {SQL_TEXT(j->workspace), SQL_TEXT(j->row->principal)};
-    int64_t there = 0, owns = 0, count = 0;
-    if (sql_number(c, sql.there, who, 2, &there, e) ||
+    int64_t there = 0, owns = 0, count = 0, before = 0;
+    if (sql_number(c, sql.role, who, 2, &before, e) ||
+        sql_number(c, sql.there, who, 2, &there, e) ||
         sql_number(c, sql.is_owner, who, 2, &owns, e) ||
         sql_number(c, sql.count, who, 2, &count, e))
         return -1;
@@ -90,6 +102,8 @@ static int set(struct db_conn *c, void *arg, struct err *e)
         return err_set(e, ERR_CONFLICT, "the owner has every right already");
     if (count >= j->max)
         return err_set(e, ERR_LIMIT, "the workspace has %u members; remove one first", j->max);
+    if (j->row->role < before && end_tickets(c, j->workspace, j->row->principal, e))
+        return -1;
     return sql_run(c, sql.set,
                    SQL_WITH(who[0], who[1], SQL_INT(j->row->role), SQL_ID(j->row->added_by),
                             SQL_INT(j->row->created_us)),
@@ -114,7 +128,7 @@ static int remove_member(struct db_conn *c, void *arg, struct err *e)
         return -1;
     if (sql_changes(c) == 0)
         return err_set(e, ERR_NOT_FOUND, "%s is no member", j->principal);
-    return 0;
+    return end_tickets(c, j->workspace, j->principal, e);
 }
 
 int meta_member_remove(struct meta *m, const char *workspace, const char *principal, struct err *e)

@@ -27,7 +27,8 @@ void member_rows_done(struct member_rows *l);
 /* *ret is 0 when they are none. */
 int meta_member_role(struct meta *m, const char *workspace, const char *principal, int *ret,
                      struct err *e);
-/* Adds one, or gives another role. ERR_NOT_FOUND without such a workspace or principal, ERR_CONFLICT for the
+/* Adds one, or gives another role; a lower one revokes the tickets they made, as removing them does.
+ * ERR_NOT_FOUND without such a workspace or principal, ERR_CONFLICT for the
  * owner, ERR_LIMIT when there are `max` already. */
 int meta_member_set(struct meta *m, const char *workspace, const struct member_row *row,
                     uint32_t max, struct err *e);

@@ -14,7 +14,7 @@
 
 static const struct {
     const char *insert, *count, *find, *list, *revoke, *use, *role, *join, *count_members, *ws,
-        *owned, *name_taken, *own, *leave, *is_default;
+        *owned, *name_taken, *own, *leave, *is_default, *end_claims;
 } sql = {
 #define COLUMNS                                                                                \
     "SELECT t.id, w.id, t.made_by, t.used_by, t.kind, t.sha256, t.role, t.name, t.created,"    \
@@ -46,6 +46,8 @@ static const struct {
     .leave = "DELETE FROM members WHERE workspace = ?1 AND principal = ?2",
     .is_default = "SELECT count(*) FROM principals AS p CROSS JOIN workspaces AS w ON w.number = ?1"
                   " WHERE p.id = w.owner AND p.workspace = w.id",
+    .end_claims = "UPDATE tickets SET revoked = ?2 WHERE workspace = ?1 AND kind = 2 AND used = 0"
+                  " AND revoked = 0",
 #undef COLUMNS
 };
 
@@ -319,7 +321,9 @@ static int use_claim(struct db_conn *c, void *arg, struct err *e)
         free_name(c, u->principal, p.name, name, e))
         return -1;
     const struct sql_value ws = SQL_INT(p.workspace);
-    if (sql_run(c, sql.own, SQL_WITH(ws, SQL_TEXT(u->principal), SQL_TEXT(name)), e) ||
+    /* Those of the owner before are over: nobody takes it back. */
+    if (sql_run(c, sql.end_claims, SQL_WITH(ws, SQL_INT(u->now_us)), e) ||
+        sql_run(c, sql.own, SQL_WITH(ws, SQL_TEXT(u->principal), SQL_TEXT(name)), e) ||
         sql_run(c, sql.leave, SQL_WITH(ws, SQL_TEXT(u->principal)), e))
         return -1;
     if (sql_run(c, sql.join,

@@ -70,7 +70,7 @@ struct invite_use {
 int meta_invite_use(struct meta *m, const struct invite_use *use, struct err *e);
 
 /* The workspace belongs to `principal` then, and who had it is one of its admins (`admin_role`). It keeps
- * its name, or gets a number to it when the new owner has one of that name. ERR_CONFLICT when it is theirs already, or
+ * its name (all its other claims are revoked), or gets a number to it when the new owner has one of that name. ERR_CONFLICT when it is theirs already, or
  * the default one of who has it; ERR_LIMIT with `workspaces_max`. */
 struct claim_use {
     const char *id, *principal;

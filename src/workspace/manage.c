@@ -130,6 +130,29 @@ int people_key_create(struct people *p, const struct who *who, const struct key_
                             ret_secret, e);
 }
 
+int people_keys_end(struct people *p, const char *principal, const char *name, uint32_t keep,
+                    int64_t now_us, struct err *e)
+{
+    const struct page page = {.limit = PAGE_MAX}; /* newest first; those that work are among them */
+    struct key_rows rows;
+    uint32_t count = 0;
+    int failed = 0;
+    if (meta_key_list(p->meta, principal, &page, &rows, e))
+        return -1;
+    for (size_t i = 0; i < rows.count && !failed; i++) {
+        const struct key_row *k = &rows.items[i];
+        bool is_one = strcmp(k->name, name) == 0 && k->revoked_us == 0 &&
+                      (k->expires_us == 0 || k->expires_us > now_us);
+        if (!is_one || ++count <= keep)
+            continue;
+        failed = meta_key_revoke(p->meta, k->id, now_us, e);
+        if (!failed)
+            known_remove(p, k->id);
+    }
+    key_rows_done(&rows);
+    return failed;
+}
+
 int people_key_list(struct people *p, const struct who *who, const char *principal,
                     const struct page *page, struct key_rows *ret, struct err *e)
 {

@@ -51,6 +51,10 @@ bool known_is_fixed(struct people *p, const char *id);
 int people_key_issue(struct people *p, const char *principal, struct key_row *row,
                      struct key_row *ret, char ret_secret[SECRET_SIZE], struct err *e);
 
+/* Revokes the oldest keys of that name that still work, until `keep` are left. */
+int people_keys_end(struct people *p, const char *principal, const char *name, uint32_t keep,
+                    int64_t now_us, struct err *e);
+
 /* Writes a principal and its default workspace. `row` needs kind, name and created; the rest is
  * filled in. */
 int principal_make(struct people *p, struct principal_row *row, uint64_t max, struct err *e);

@@ -12,7 +12,7 @@
  * does not work does not exist: one answer, whatever the reason.
  *
  *     shares_enter(files, token, now, &visit, e)          ERR_NOT_FOUND
- *     shares_unlock(files, passwords, &key, ...)          one guess at its password
+ *     shares_unlock(passwords, &visit, token, ...)        one guess at its password
  *     shares_pass_make, _check                            what a browser keeps instead of the password
  *     shares_path(&visit.share, "a/b.csv", path, e)       below the folder, and never out of it
  *

@@ -6,11 +6,13 @@
 #include "base/scope.h"
 #include "store/meta.h"
 #include "workspace/files_int.h"
+#include "workspace/members.h"
 #include "workspace/passwords.h"
 #include "workspace/people_int.h"
 #include "workspace/tickets_int.h"
 
-enum { PERSON_SCOPES = SCOPE_ALL & ~SCOPE_ADMIN };
+/* What somebody may who signed in: no more than a key needs that invites (api/native_tickets.c). */
+enum { PERSON_SCOPES = SCOPE_RUN | SCOPE_FILES_READ | SCOPE_FILES_WRITE | SCOPE_SHARE };
 
 void signed_in_done(struct signed_in *s)
 {
@@ -49,6 +51,8 @@ static int give_key(struct files *f, const char *principal, int64_t expires_s,
     struct key_row row = {
         .name = "sign-in", .scopes = PERSON_SCOPES, .created_us = clock_wall_us()};
     row.expires_us = row.created_us + expires_s * 1000000;
+    if (people_keys_end(f->o.people, principal, row.name, SIGN_IN_KEYS_MAX - 1, row.created_us, e))
+        return -1;
     return people_key_issue(f->o.people, principal, &row, &ret->key, ret->secret, e);
 }
 

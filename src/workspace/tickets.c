@@ -9,6 +9,7 @@
 #include "base/scope.h"
 #include "store/meta.h"
 #include "workspace/files_int.h"
+#include "workspace/members.h"
 #include "workspace/passwords.h"
 #include "workspace/people_int.h"
 #include "workspace/tickets_int.h"
@@ -28,6 +29,11 @@ static int plan(const struct who *who, const struct workspace_row *ws, enum tick
     row->expires_us = row->created_us + expires_s * 1000000;
     memcpy(row->workspace, ws->id, ID_SIZE);
     memcpy(row->made_by, who->principal, ID_SIZE);
+    const struct key_limits *l = &who->limits;
+    if (kind == TICKET_INVITE && (l->sessions || l->runs_per_minute || l->cpu_s_per_day ||
+                                  l->memory_mb || l->runs_per_month || l->cpu_s_per_month))
+        return err_set(e, ERR_DENIED,
+                       "your key has limits, and who is invited would have none: use another key");
     if (kind == TICKET_INVITE && (w->role < ROLE_VIEWER || w->role > ROLE_ADMIN))
         return err_set(e, ERR_INVALID, "role: viewer, editor or admin");
     return *row->name ? check_text("name", str_of(row->name), e) : 0;

@@ -26,12 +26,12 @@ struct workspace_row;
 enum {
     INVITES_OPEN_MAX = 100, /* of one workspace */
     CLAIMS_OPEN_MAX = 5,
-    MEMBERS_MAX = 500,
     INVITE_EXPIRES_S = 7 * 86400, /* unless told otherwise */
     INVITE_EXPIRES_MAX_S = 30 * 86400,
     CLAIM_EXPIRES_S = 72 * 3600, /* always */
     SIGN_IN_EXPIRES_S = 12 * 3600,
     SIGN_IN_EXPIRES_MAX_S = 30 * 86400,
+    SIGN_IN_KEYS_MAX = 20, /* that work, of one person; one more ends the oldest */
     LOGIN_NAME_MAX = 64,
     PASSWORD_BYTES_MIN = 10,
     TICKET_TOKEN_SIZE = SECRET_SIZE,
@@ -90,7 +90,7 @@ struct sign_in {
     int64_t expires_s; /* 0: SIGN_IN_EXPIRES_S */
 };
 /* ERR_UNAUTHORIZED for a wrong name or password, alike; ERR_LIMIT with *ret_wait_ms. The key may do all but
- * SCOPE_ADMIN. */
+ * SCOPE_ADMIN and SCOPE_AUDIT. */
 int sign_in(struct files *f, const struct sign_in *attempt, struct signed_in *ret,
             int64_t *ret_wait_ms, struct err *e);
 /* Needs the old one. Keys that were given before go on to work: revoke them. */

@@ -109,6 +109,21 @@ class Invitations(PeopleTest):
         self.assertEqual(client.post(f"{self.ws}/invites", {"role": "admin"}).status, 201)
         self.fails(client.post(f"{self.ws}/invites", {"role": "owner"}), 400, "invalid_request")
 
+    def test_who_lost_their_role_does_not_invite_themselves_back(self):
+        principal, client = self.agent()
+        members = f"{self.ws}/members/{principal}"
+        for end in ("PUT", members, {"role": "editor"}), ("DELETE", members, None):
+            self.client.ok("PUT", members, {"role": "admin"})
+            token = client.ok("POST", f"{self.ws}/invites", {"role": "admin"}, 201)["token"]
+            self.assertIn(self.client.request(*end).status, (200, 204))
+            self.fails(client.post(JOIN, {"token": token}), 404, "not_found")
+
+    def test_an_invitation_gives_no_more_than_the_key_has(self):
+        me = self.client.ok("GET", "/api/v1/principals/me")["id"]
+        for wishes in ({"scopes": ["share"]}, {"limits": {"runs_per_minute": 5}}):
+            key = self.client.ok("POST", "/api/v1/keys", {"principal": me, **wishes}, 201)
+            self.fails(Client(self.server, key["secret"]).post(f"{self.ws}/invites", {}), 403, "permission_denied")
+
     def test_as_many_as_there_may_be(self):
         for _ in range(100):
             last = self.invite()
@@ -131,6 +146,14 @@ class SigningIn(PeopleTest):
                 break
         self.assertEqual(last.status, 429)
         self.assertGreater(int(last.headers["Retry-After"]), 0)
+
+    def test_one_key_too_many_ends_the_oldest(self):
+        came = self.accept(self.invite()["token"], "barbara")
+        keys = [Client(self.server, None).ok("POST", SIGN_IN, {"login": "barbara", "password": PASSWORD}, 201)["key"]
+                for _ in range(20)]
+        self.fails(Client(self.server, came["key"]["secret"]).get(WORKSPACES), 401, "unauthorized")
+        for key in keys:
+            self.assertEqual(Client(self.server, key["secret"]).get(WORKSPACES).status, 200)
 
     def test_another_password(self):
         came = self.accept(self.invite()["token"], "edsger")
@@ -168,6 +191,14 @@ class Claims(PeopleTest):
         self.fails(giver.request("DELETE", f"{WORKSPACES}/{ws}"), 403, "permission_denied")
         self.fails(giver.post(f"{WORKSPACES}/{ws}/claims"), 403, "permission_denied")
         self.assertEqual(taker.request("DELETE", f"{WORKSPACES}/{ws}").status, 204)
+
+    def test_nobody_takes_it_back_by_an_older_claim(self):
+        _, giver = self.agent("giver")
+        _, taker = self.agent("taker")
+        ws = giver.ok("POST", WORKSPACES, {"name": "for good"}, 201)["id"]
+        first, second = (giver.ok("POST", f"{WORKSPACES}/{ws}/claims", None, 201) for _ in range(2))
+        taker.ok("POST", CLAIMS, {"token": first["token"]})
+        self.fails(giver.post(CLAIMS, {"token": second["token"]}), 404, "not_found")
 
     def test_five_are_open_at_most_and_one_can_be_revoked(self):
         claims = [self.client.ok("POST", f"{self.ws}/claims", None, 201) for _ in range(5)]
