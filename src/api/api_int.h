@@ -40,11 +40,27 @@ void call_act_end(struct call *c, int failed, const struct err *e);
 /* openapi.c */
 void openapi_write(struct buf *out);
 
-/* The body of an error answer. */
+/* admit.c: sets c->who; ERR_UNAUTHORIZED, ERR_LIMIT. */
+int identify(struct call *c, struct err *e);
+/* Whether they may: scope and role, and c->ws. ERR_DENIED, or ERR_NOT_FOUND for what they may not see. */
+int may(struct call *c, struct err *e);
+/* The same for what shows only once the request is decoded (op->demand). */
+int may_this(struct call *c, struct err *e);
 /* Whether the address carries a signature, right or wrong. */
 bool has_signature(const struct http_request *r);
+int refuse_wait(struct call *c, int64_t wait_ms); /* -1, and Retry-After */
 
+/* decode.c: c->in and c->query. `raw` and `text` are kept as long as the call. ERR_INVALID, ... */
+int decode_body(struct call *c, struct buf *raw, struct err *e);
+int decode_query(struct call *c, struct buf *text, struct err *e);
+
+/* errors.c: what is answered instead. */
+void set_error(struct call *c, const struct err *e);
+/* The body of an error answer. */
 void write_error(struct buf *out, enum err_code code, const char *message, const char *hint,
                  const char *request_id);
+const char *hint_for(enum err_code code); /* what to do next, where the message does not say it */
+/* Messages of faults are for the log: they may name what is none of the client's business. */
+bool is_fault(enum err_code code);
 
 #endif
