@@ -21,6 +21,8 @@ enum {
     OPT_RUNS,
     OPT_CPU,
     OPT_MEMORY,
+    OPT_RUNS_MONTH,
+    OPT_CPU_MONTH,
 };
 
 enum { LIST_MAX = 10000, BODY_MAX = 8192 };
@@ -37,6 +39,8 @@ static const struct option create_options[] = {
     {OPT_RUNS, 0, "runs-per-minute", "N", "at most so many runs in a minute"},
     {OPT_CPU, 0, "cpu-per-day", "DURATION", "CPU time in a day, such as 600s or 2h"},
     {OPT_MEMORY, 0, "memory", "SIZE", "most memory of a session, in MiB or with a suffix"},
+    {OPT_RUNS_MONTH, 0, "runs-per-month", "N", "at most so many runs in a month"},
+    {OPT_CPU_MONTH, 0, "cpu-per-month", "DURATION", "CPU time in a month, such as 20h"},
     VERB_COMMON, {0}};
 
 static const struct column key_columns[] = {
@@ -89,7 +93,7 @@ static int put_limits(struct json_writer *w, const struct verb_input *in, struct
 {
     uint64_t bytes = 0;
     if (!in->values[OPT_SESSIONS] && !in->values[OPT_RUNS] && !in->values[OPT_CPU] &&
-        !in->values[OPT_MEMORY])
+        !in->values[OPT_MEMORY] && !in->values[OPT_RUNS_MONTH] && !in->values[OPT_CPU_MONTH])
         return 0;
     if (in->values[OPT_MEMORY] && parse_size(in->values[OPT_MEMORY], MIB, &bytes, e))
         return err_wrap(e, "--memory");
@@ -97,7 +101,9 @@ static int put_limits(struct json_writer *w, const struct verb_input *in, struct
     jw_object(w);
     if (put_count(w, in, OPT_SESSIONS, "sessions", "sessions", e) ||
         put_count(w, in, OPT_RUNS, "runs-per-minute", "runs_per_minute", e) ||
-        put_seconds(w, in, OPT_CPU, "cpu-per-day", "cpu_s_per_day", e))
+        put_seconds(w, in, OPT_CPU, "cpu-per-day", "cpu_s_per_day", e) ||
+        put_count(w, in, OPT_RUNS_MONTH, "runs-per-month", "runs_per_month", e) ||
+        put_seconds(w, in, OPT_CPU_MONTH, "cpu-per-month", "cpu_s_per_month", e))
         return -1;
     if (in->values[OPT_MEMORY]) {
         jw_key(w, "memory_mb");

@@ -266,14 +266,16 @@ class Runs(Served):
 class Keys(Served):
     def test_create_prints_the_secret_alone(self):
         ran = self.good("key", "create", "--name", "bot", "--scopes", "run,files:read", "--expires", "30d",
-                        "--sessions", "2", "--runs-per-minute", "60", "--cpu-per-day", "2h", "--memory", "512M")
+                        "--sessions", "2", "--runs-per-minute", "60", "--cpu-per-day", "2h", "--memory", "512M",
+                        "--runs-per-month", "1000", "--cpu-per-month", "20h")
         self.assertRegex(ran.out, r"\Acik_\w+\n\Z")
         self.assertIn("only this once", ran.err)
         self.assertNotIn(ran.out.strip(), ran.err)
         key = self.objects("key", "ls")
         key = [k for k in key if k["name"] == "bot"][0]
         self.assertEqual(["run", "files:read"], key["scopes"])
-        self.assertEqual({"sessions": 2, "runs_per_minute": 60, "cpu_s_per_day": 7200, "memory_mb": 512},
+        self.assertEqual({"sessions": 2, "runs_per_minute": 60, "cpu_s_per_day": 7200, "memory_mb": 512,
+                          "runs_per_month": 1000, "cpu_s_per_month": 72000},
                          {k: v for k, v in key["limits"].items() if v is not None})
         self.assertIsNotNone(key["expires_at"])
         self.assertNotIn("secret", key)
