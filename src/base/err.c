@@ -24,7 +24,7 @@ static enum err_code code_of_errno(int errnum)
     case EEXIST:
     case EBUSY: return ERR_CONFLICT;
     case ENOSPC:
-    case EDQUOT:
+    case EDQUOT: return ERR_NO_SPACE;
     case EMFILE: return ERR_LIMIT;
     case ENOMEM: return ERR_NO_MEMORY;
     case EINVAL: return ERR_INVALID;

@@ -36,8 +36,8 @@ static void each_errno_has_the_code_callers_branch_on(void **state)
         enum err_code code;
     } rows[] = {
         {ENOENT, ERR_NOT_FOUND}, {EACCES, ERR_DENIED},  {EPERM, ERR_DENIED},
-        {EEXIST, ERR_CONFLICT},  {EBUSY, ERR_CONFLICT}, {ENOSPC, ERR_LIMIT},
-        {EDQUOT, ERR_LIMIT},     {EMFILE, ERR_LIMIT},   {ENOMEM, ERR_NO_MEMORY},
+        {EEXIST, ERR_CONFLICT},  {EBUSY, ERR_CONFLICT}, {ENOSPC, ERR_NO_SPACE},
+        {EDQUOT, ERR_NO_SPACE},  {EMFILE, ERR_LIMIT},   {ENOMEM, ERR_NO_MEMORY},
         {EINVAL, ERR_INVALID},   {EPIPE, ERR_INTERNAL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

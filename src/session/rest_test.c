@@ -238,7 +238,7 @@ static void a_full_disk_does_not_end_the_kernel(void **state)
     scoped(fd_closep) int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     expect(k, "fat 3000000", ""); /* more than a pipe holds */
     assert_int_equal(kernel_sleep(k, SLEEP_STAYS, full, &report, &e), -1);
-    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(e.code, ERR_NO_SPACE);
     expect(k, "get", "\n");
     sleep_well(w, k, SLEEP_STAYS);
     kernel_free(k);

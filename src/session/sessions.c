@@ -173,7 +173,8 @@ static int find_asleep(struct sessions *all, const char *id, struct session **re
         sleeper_done(&head);
     } else if (why.code == ERR_NOT_FOUND || why.code == ERR_INVALID) {
         return err_set(e, ERR_NOT_FOUND, "there is no session %.64s", id);
-    } else if (why.code == ERR_NO_MEMORY || why.code == ERR_LIMIT || why.code == ERR_INTERNAL) {
+    } else if (why.code == ERR_NO_MEMORY || why.code == ERR_LIMIT || why.code == ERR_NO_SPACE ||
+               why.code == ERR_INTERNAL) {
         *e = why; /* not its fault */
         return -1;
     } /* else it cannot be woken, which its first run will say */
