@@ -16,7 +16,7 @@
 #include "store/text_index_int.h"
 
 /* Raised with every change of the schema or of what is written under it: the file is made anew. */
-enum { TEXT_INDEX_VERSION = 1 };
+enum { TEXT_INDEX_VERSION = 2 };
 
 /* `indexed` is the version whose text is there; until a new one is read, that of the one before is.
  * `scope` of a text is the word that stands for its workspace in every question. */

@@ -9,10 +9,7 @@ import urllib.parse
 from base import IMAGES, ROOT, Client
 from files import FilesTest
 
-try:
-    import nbformat
-except ImportError:
-    nbformat = None
+import nbformat
 
 RAW = b"day,value\n1,10\n2,\n3,30\n4,25\n"
 CLEAN = """
@@ -419,7 +416,6 @@ class Export(LineageTest):
         self.assertEqual(answer.headers["Content-Type"], "application/x-ipynb+json")
         return json.loads(answer.body)
 
-    @unittest.skipIf(nbformat is None, "python3-nbformat is not installed")
     def test_the_notebook_is_valid(self):
         book = self.notebook(self.fill())
         nbformat.validate(nbformat.reads(json.dumps(book), as_version=4))
