@@ -25,7 +25,7 @@
 
 enum {
     LOOK_FIRST_US = 10000,   /* the first look at the disk, and the pause while it grows */
-    LOOK_MAX_US = 100000,    /* the longest pause: bounds by how much a limit can be overshot */
+    LOOK_MAX_US = 50000,     /* the longest pause: bounds by how much a limit can be overshot */
     LOOK_ENTRIES = 512,      /* of a directory tree between two events */
     LOOK_SHARE = 4,          /* pauses are this many times what a look costs */
     LOOK_MEMORY_US = 1000,   /* of asking for memory between two events */

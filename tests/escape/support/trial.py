@@ -113,6 +113,14 @@ class Trial:
         thread.join()
 
     def run(self):
+        result = self.run_once()
+        if self.row.want == DISK and self.took_too_much():
+            # the free space is the whole machine's, and others may have written meanwhile: what
+            # the session itself takes, it takes every time
+            result = Trial(self.row, self.path, self.stage).run_once()
+        return result
+
+    def run_once(self):
         with host.scratch_dir("probe-", self.stage.scratch) as top:
             with FreeSpace(self.stage.scratch) as space:
                 if self.row.want == TWINS:
@@ -134,11 +142,14 @@ class Trial:
 
     # -- judging
 
+    def took_too_much(self):
+        return self.taken > DISK_LIMIT_MIB + OVERSHOOT_MIB
+
     def judge(self):
         complaints = []
         for outcome in self.outcomes:
             complaints += self.judge_one(outcome)
-        if self.row.want == DISK and self.taken > DISK_LIMIT_MIB + OVERSHOOT_MIB:
+        if self.row.want == DISK and self.took_too_much():
             complaints.append("took %d MiB of the host's disk" % self.taken)
         if not complaints:
             complaints = [found for found in (check(self) for check in self.row.check) if found]
