@@ -67,6 +67,8 @@ static int place_descriptors(const struct inside *in)
     return report;
 }
 
+enum { NICE = 5 };
+
 /* Without a cpu cgroup: fewer cores and a low priority. */
 static void limit_cpu(const struct inside *in, int report)
 {
@@ -84,7 +86,8 @@ static void limit_cpu(const struct inside *in, int report)
         }
     }
     need_zero(report, "stay on some cores", sched_setaffinity(0, sizeof set, &set));
-    need_zero(report, "lower the priority", setpriority(PRIO_PROCESS, 0, 5));
+    if (getpriority(PRIO_PROCESS, 0) < NICE) /* one that was started lower may not be raised */
+        need_zero(report, "lower the priority", setpriority(PRIO_PROCESS, 0, NICE));
 }
 
 /* With namespaces: a session of its own, in the mounted directory, or parked, when there is none
