@@ -129,6 +129,7 @@ int bringing_graft(struct bringing *b, struct err *e)
 static int hold(struct desk *d, const char *path, struct err *e)
 {
     uint64_t since = desk_since(d, path);
+    untell_brought(&d->pending, path);
     return meta_session_hold(d->service->o.meta, d->session, path, since, e) ||
                    desk_set_own(d, path, since, /* aside= */ NULL, e)
                ? -1

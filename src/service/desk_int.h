@@ -126,5 +126,6 @@ int tell_file(struct capture *c, const struct captured_file *f, struct err *e);
  * replaces the earlier one. Takes the files over. */
 int tell_more(struct capture *all, struct capture *found, struct err *e);
 int tell_brought(struct capture *c, const char *path, enum capture_change change, struct err *e);
+void untell_brought(struct capture *c, const char *path); /* it could not be put there */
 
 #endif

@@ -101,6 +101,16 @@ static struct how how_of(const struct keeping *k, const char *path)
                         .is_lenient = true};
 }
 
+/* Whether something of the session is kept beside what others wrote: then this very commit may write to
+ * another path than the one that changed. */
+static bool has_aside(const struct desk *d)
+{
+    for (size_t i = 0; i < d->own.count; i++)
+        if (d->own.items[i].aside)
+            return true;
+    return false;
+}
+
 /* Whether the file is just what the copy began with: asked when nothing is known of the copy, and where
  * others have committed. A look may tell a file again that did not change, where times are coarse. */
 static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t size, bool *ret,
@@ -112,7 +122,7 @@ static int is_unchanged(struct keeping *k, const char *path, int fd, uint64_t si
     uint8_t sha256[HASH_LEN];
     *ret = false;
     /* Where nobody else has committed since, the same bytes make no version anyway. */
-    if (k->d->is_known && k->ws.rev <= k->d->base && !k->refusal)
+    if (k->d->is_known && k->ws.rev <= k->d->base && !k->refusal && !has_aside(k->d))
         return 0;
     if (hash_fd(fd, size, sha256, &len, e) || lseek(fd, 0, SEEK_SET) < 0) {
         *e = (struct err){0}; /* it changes: not the same, then */

@@ -94,3 +94,16 @@ int tell_brought(struct capture *c, const char *path, enum capture_change change
     c->brought[c->brought_count++] = (struct brought_file){.path = copy, .change = change};
     return 0;
 }
+
+void untell_brought(struct capture *c, const char *path)
+{
+    for (size_t i = c->brought_count; i-- > 0;) {
+        if (strcmp(c->brought[i].path, path) != 0)
+            continue;
+        free(c->brought[i].path);
+        c->brought_count--;
+        memmove(&c->brought[i], &c->brought[i + 1],
+                (c->brought_count - i) * sizeof *c->brought);
+        return;
+    }
+}

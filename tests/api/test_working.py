@@ -296,6 +296,28 @@ class TwoSides(WorkingTest):
         self.assertEqual(self.run_in(two, "open('f', 'w').write('agreed'); None")["files"][0].get("kept_as"), None)
         self.assertEqual(self.data("f"), b"agreed")
 
+    def test_what_is_kept_beside_is_not_in_conflict_with_itself(self):
+        self.make("g", b"base")
+        one, two = self.session(), self.session()
+        self.run_in(one, "open('g').read()")
+        self.run_in(two, "open('g').read()")
+        self.run_in(one, "open('g', 'w').write('one'); None")
+        first = self.run_in(two, "open('g', 'w').write('two'); None")["files"][0].get("kept_as")
+        for i in range(12):  # one run right after the other: what was brought is as new as what is written
+            run = self.run_in(two, f"open('g', 'w').write('two {i}'); None")
+            self.assertEqual([f["path"] for f in run["files"]], ["g"])
+            first = first or run["files"][0].get("kept_as")
+            names = [f["path"] for f in self.client.ok("GET", f"/api/v1/workspaces/{self.workspace}/files?prefix=g")["data"]]
+            self.assertEqual(sorted(names), sorted(["g"] + ([first] if first else [])))
+
+    def test_what_could_not_be_brought_is_not_said_to_be_there(self):
+        one = self.session()
+        self.run_in(one, "import os; os.makedirs('way/__pycache__'); open('way/__pycache__/k', 'w').write('1'); None")
+        self.make("way", b"a file")
+        run = self.run_in(one, "os.path.isdir('way')")
+        self.assertEqual(run["result"]["text/plain"], "True")
+        self.assertEqual(run.get("updated", []), [])
+
     def test_hammering_one_path_from_two_sessions_loses_no_content(self):
         def hammer(name):
             client = Client(self.server)
