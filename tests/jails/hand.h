@@ -9,7 +9,7 @@
 struct err;
 struct spawner;
 
-enum { HAND_WAIT_S = 20, HAND_LINE = 1024 };
+enum { HAND_WAIT_S = 40, HAND_LINE = 1024 };
 
 struct hand {
     int handle, control, out;

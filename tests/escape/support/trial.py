@@ -11,7 +11,7 @@ from . import host
 from .table import DISK, ENDED, HELD, INFO, LIMITED, PAIR, READY, TWINS
 
 DISK_LIMIT_MIB, OVERSHOOT_MIB = 256, 256
-SLACK_S = 6.0  # start, interrupt, kill, capture and a busy machine, on top of a run's own limit
+SLACK_S = 12.0  # start, interrupt, kill, capture and a busy machine, on top of a run's own limit
 
 VERDICT = re.compile(r"(HELD|ESCAPED|INFO|READY|PAIR)\b")
 
