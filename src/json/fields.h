@@ -149,6 +149,10 @@ void fields_done(const struct json_field *table, void *of);
  * defaults, enums, descriptions, what is required, and that nothing else may be there. */
 void fields_schema(const struct json_field *table, struct json_writer *w);
 
+/* The same with one type for each field, for readers that know no more (language models' tools): that null
+ * may stand for what is left out is not said. */
+void fields_schema_plain(const struct json_field *table, struct json_writer *w);
+
 /* Writes one OpenAPI parameter object per field into the array that is open in `w`. `where` is
  * "query", "path" or "header". */
 void fields_parameters(const struct json_field *table, const char *where, struct json_writer *w);

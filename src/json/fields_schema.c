@@ -92,15 +92,15 @@ static void put_default(const struct json_field *f, struct json_writer *w)
     }
 }
 
-static void put_object(const struct json_field *table, struct json_writer *w);
+static void put_object(const struct json_field *table, struct json_writer *w, bool has_nulls);
 
-static void put_items(const struct json_field *f, struct json_writer *w)
+static void put_items(const struct json_field *f, struct json_writer *w, bool has_nulls)
 {
     jw_key(w, "items");
     jw_object(w);
     if (f->kind == JF_KIND_OBJECTS) {
         put_type(w, "object", /* is_nullable= */ false);
-        put_object(f->table, w);
+        put_object(f->table, w, has_nulls);
     } else {
         put_type(w, "string", /* is_nullable= */ false);
         if (f->kind == JF_KIND_FLAGS)
@@ -123,9 +123,11 @@ static void put_pairs(const struct json_field *f, struct json_writer *w)
     put_count(w, "maxProperties", f->max);
 }
 
-/* The members of a schema object that is open in `w`, without the description. */
-static void put_schema(const struct json_field *f, struct json_writer *w, bool is_nullable)
+/* The members of a schema object that is open in `w`, without the description. `has_nulls`: what may be left
+ * out may be null, and so may what is in it. */
+static void put_schema(const struct json_field *f, struct json_writer *w, bool has_nulls)
 {
+    bool is_nullable = has_nulls && !f->required;
     switch (f->kind) {
     case JF_KIND_TEXT:
     case JF_KIND_STR:
@@ -146,7 +148,7 @@ static void put_schema(const struct json_field *f, struct json_writer *w, bool i
     case JF_KIND_TEXTS:
     case JF_KIND_OBJECTS:
         put_type(w, "array", is_nullable);
-        put_items(f, w);
+        put_items(f, w, has_nulls);
         break;
     case JF_KIND_PAIRS:
         put_type(w, "object", is_nullable);
@@ -154,7 +156,7 @@ static void put_schema(const struct json_field *f, struct json_writer *w, bool i
         break;
     case JF_KIND_OBJECT:
         put_type(w, "object", is_nullable);
-        put_object(f->table, w);
+        put_object(f->table, w, has_nulls);
         break;
     case JF_KIND_JSON:
     case JF_KIND_NONE: break;
@@ -186,14 +188,14 @@ static void put_required(const struct json_field *table, struct json_writer *w)
 }
 
 /* properties, required and additionalProperties of the schema that is open in `w`. */
-static void put_object(const struct json_field *table, struct json_writer *w)
+static void put_object(const struct json_field *table, struct json_writer *w, bool has_nulls)
 {
     jw_key(w, "properties");
     jw_object(w);
     for (const struct json_field *f = table; f->kind; f++) {
         jw_key(w, f->name);
         jw_object(w);
-        put_schema(f, w, /* is_nullable= */ !f->required);
+        put_schema(f, w, has_nulls);
         put_doc(f, w);
         jw_end_object(w);
     }
@@ -207,7 +209,15 @@ void fields_schema(const struct json_field *table, struct json_writer *w)
 {
     jw_object(w);
     put_type(w, "object", /* is_nullable= */ false);
-    put_object(table, w);
+    put_object(table, w, /* has_nulls= */ true);
+    jw_end_object(w);
+}
+
+void fields_schema_plain(const struct json_field *table, struct json_writer *w)
+{
+    jw_object(w);
+    put_type(w, "object", /* is_nullable= */ false);
+    put_object(table, w, /* has_nulls= */ false);
     jw_end_object(w);
 }
 
@@ -233,7 +243,7 @@ void fields_parameters(const struct json_field *table, const char *where, struct
         }
         jw_key(w, "schema");
         jw_object(w);
-        put_schema(f, w, /* is_nullable= */ false);
+        put_schema(f, w, /* has_nulls= */ false);
         jw_end_object(w);
         jw_end_object(w);
     }

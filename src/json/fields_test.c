@@ -345,6 +345,21 @@ static void schema_has(const json_t *schema, const char *path, const char *json)
         fail_msg("%s is not %s", path, json);
 }
 
+static void the_plain_schema_has_one_type_for_each_field(void **state)
+{
+    (void)state;
+    scoped(buf_done) struct buf b = BUF_INIT(1 << 20);
+    struct json_writer w = JSON_WRITER(&b);
+    fields_schema_plain(table, &w);
+    jw_finish(&w);
+    scoped(json_decrefp) json_t *schema = parse(b.bytes);
+    assert_null(strstr(b.bytes, "null"));
+    schema_has(schema, "properties/queue", "{\"type\":\"boolean\",\"default\":true}");
+    schema_has(schema, "properties/language",
+               "{\"type\":\"string\",\"enum\":[\"python\",\"bash\",\"javascript\"],"
+               "\"default\":\"python\"}");
+}
+
 static void the_schema_says_what_the_table_checks(void **state)
 {
     (void)state;
@@ -409,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_query_is_read_by_the_same_table),
         cmocka_unit_test(a_query_fails_like_an_object),
         cmocka_unit_test(the_schema_says_what_the_table_checks),
+        cmocka_unit_test(the_plain_schema_has_one_type_for_each_field),
         cmocka_unit_test(parameters_are_described_one_by_one),
     };
     return cmocka_run_group_tests(all, NULL, NULL);

@@ -32,15 +32,20 @@ static bool scan_byte(struct scan *s, char c)
     return true;
 }
 
-/* The deepest nesting of brackets outside strings. For broken JSON it may be wrong in both
- * directions, but never less than how deep a parser gets before it notices. */
-static size_t depth_of(const char *text, size_t len)
+struct shape {
+    size_t depth, values;
+};
+
+/* The deepest nesting of brackets outside strings, and how many values there are at most. For broken JSON it
+ * may be wrong in both directions, but never less than how far a parser gets before it notices. */
+static struct shape shape_of(const char *text, size_t len)
 {
     struct scan s = {0};
-    size_t depth = 0, deepest = 0;
+    size_t depth = 0, deepest = 0, values = 1;
     for (size_t i = 0; i < len; i++) {
         if (scan_byte(&s, text[i]))
             continue;
+        values += text[i] == '[' || text[i] == '{' || text[i] == ',';
         if (text[i] == '[' || text[i] == '{')
             depth++;
         else if ((text[i] == ']' || text[i] == '}') && depth > 0)
@@ -48,7 +53,7 @@ static size_t depth_of(const char *text, size_t len)
         if (depth > deepest)
             deepest = depth;
     }
-    return deepest;
+    return (struct shape){deepest, values};
 }
 
 int json_read(const char *text, size_t len, struct json_t **ret, struct err *e)
@@ -58,8 +63,11 @@ int json_read(const char *text, size_t len, struct json_t **ret, struct err *e)
                        JSON_READ_SIZE_MAX);
     if (memchr(text, '\0', len)) /* jansson skips them, as if they were blanks */
         return err_set(e, ERR_INVALID, "not JSON: it contains a NUL byte");
-    if (depth_of(text, len) > JSON_READ_DEPTH_MAX)
+    const struct shape shape = shape_of(text, len);
+    if (shape.depth > JSON_READ_DEPTH_MAX)
         return err_set(e, ERR_LIMIT, "JSON nested deeper than %d levels", JSON_READ_DEPTH_MAX);
+    if (shape.values > JSON_READ_VALUES_MAX)
+        return err_set(e, ERR_LIMIT, "JSON with more than %d values", JSON_READ_VALUES_MAX);
 
     json_error_t why;
     json_t *value =

@@ -18,10 +18,11 @@ struct json_t;
 enum {
     JSON_READ_DEPTH_MAX = 64,
     JSON_READ_SIZE_MAX = 32 << 20,
+    JSON_READ_VALUES_MAX = 1 << 20, /* each costs some ten times what it takes as text */
 };
 
 /* Parses `len` bytes. The caller owns *ret (json_decref). Fails with ERR_INVALID and where, or with
- * ERR_LIMIT when the text is too large or too deep. */
+ * ERR_LIMIT when the text is too large or too deep, or has too many values. */
 int json_read(const char *text, size_t len, struct json_t **ret, struct err *e);
 
 /* Checks like json_read and appends the same value on one line: no blanks between tokens, U+2028
