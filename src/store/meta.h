@@ -50,6 +50,12 @@ int meta_principal_list(struct meta *m, const struct principal_filter *filter,
 /* What all workspaces it owns may keep together; 0: any amount. */
 int meta_principal_quota(struct meta *m, const char *id, uint64_t bytes_max, struct err *e);
 
+/* Since when it is not let in; 0: it is. One that is disabled already stays so since then. */
+int meta_principal_disable(struct meta *m, const char *id, int64_t disabled_us, struct err *e);
+/* Calls put(arg, id) for each that is not let in. */
+int meta_principals_disabled(struct meta *m, int (*put)(void *arg, const char *id, struct err *e),
+                             void *arg, struct err *e);
+
 /* Of those that are there, an owner has one of a name: ERR_CONFLICT. Going in, only what does not
  * count anything counts: id, owner, vault, name, created_us and the quotas. */
 int meta_workspace_insert(struct meta *m, const struct workspace_row *row, struct err *e);
@@ -133,7 +139,7 @@ int meta_session_count(struct meta *m, const struct session_filter *filter, uint
 
 /* ---- runs ---- */
 
-enum { RUN_OBJECT_MAX = 64 << 20 }; /* bytes of JSON */
+enum { RUN_OBJECT_MAX = 192 << 20 }; /* bytes of JSON: displays are base64 there */
 
 /* With META_SOON the row is copied. Objects are compressed on the caller's thread. */
 int meta_run_insert(struct meta *m, const struct run_row *row, enum meta_when when, struct err *e);

@@ -132,7 +132,7 @@ class Hostile(ApiTest):
         self.clear()
         self.client.close()
         self.check_alive()
-        eventually(self.is_back)
+        eventually(self.is_back, 60)  # runs that have ended stay for half a minute, for those who come back
         log = self.server.log()
         self.assertNotIn(KEY, log)
         self.assertNotRegex(log, r"level=error")

@@ -3,7 +3,7 @@ import concurrent.futures
 import threading
 import time
 
-from base import ApiTest, Client, b64, eventually
+from base import ApiTest, Client, Server, b64, eventually
 
 ONE = "/api/v1/sessions/"
 
@@ -244,3 +244,15 @@ class Runs(ApiTest):
             thread.join(30)
         self.assertEqual(set(texts), {"".join(f"{i}\n" for i in range(20))})
         self.assertEqual(len(texts), 20)
+
+    def test_as_many_displays_as_there_may_be_are_kept(self):
+        server = Server()
+        self.addCleanup(server.close)
+        client = Client(server)
+        code = ("import os, base64\nfrom IPython.display import display\n"
+                "for i in range(4): display({'image/png': base64.b64encode(os.urandom(15 << 20)).decode()}, raw=True)\nNone")
+        run = client.run(client.session(), code)
+        self.assertEqual((run["end"], len(run["displays"]), run["truncated"]["displays"]), ("ok", 4, 0))
+        server.stop()
+        server.start()
+        self.assertEqual(Client(server).ok("GET", f"/api/v1/runs/{run['id']}")["displays"], run["displays"])
