@@ -51,10 +51,20 @@ static void advance(struct iovec **pieces, int *count, size_t len)
     }
 }
 
+/* Of an exchange from inside: kept, as far as it may be. */
+static int collect(struct http_exchange *x, const struct iovec *pieces, int count, struct err *e)
+{
+    for (int i = 0; i < count; i++)
+        buf_add(x->collect, pieces[i].iov_base, pieces[i].iov_len);
+    return x->collect->failed ? err_set(e, ERR_TOO_LARGE, "the answer is too large") : 0;
+}
+
 int answer_send(struct http_exchange *x, struct iovec *pieces, int count, struct err *e)
 {
     if (x->is_gone)
         return gone(x, e);
+    if (x->collect)
+        return collect(x, pieces, count, e);
     for (advance(&pieces, &count, 0); count; advance(&pieces, &count, 0)) {
         ssize_t n = transport_write(&x->conn->io, pieces, count);
         if (n > 0) {
@@ -73,7 +83,8 @@ static int send_after_head(struct http_exchange *x, struct iovec *pieces, int co
     pieces[0] = (struct iovec){x->head_out.bytes, x->head_out.len};
     int failed = answer_send(x, pieces, count, e);
     x->head_out.len = 0;
-    x->head_out.bytes[0] = '\0';
+    if (x->head_out.bytes)
+        x->head_out.bytes[0] = '\0';
     return failed;
 }
 
@@ -150,11 +161,18 @@ static int begin(struct http_exchange *x, int status, const char *type, int64_t 
     x->is_bodyless = status == 204 || status == 304 || str_is(x->head.request.method, "HEAD");
     x->has_promised = length >= 0;
     x->left = length >= 0 ? (uint64_t)length : 0;
+    x->status = status;
+    x->answer = ANSWER_BEGUN;
+    if (x->collect) { /* its headers stay in x->extra */
+        if (type)
+            add_header(&x->extra, "Content-Type", type);
+        return 0;
+    }
+    x->answer = ANSWER_NONE;
     x->is_chunked = length < 0 && x->head.is_http11;
     bool ends_by_close = length < 0 && !x->head.is_http11 && !x->is_bodyless;
     bool is_draining = atomic_load_explicit(&x->server->is_draining, memory_order_relaxed);
     x->closes = x->closes || ends_by_close || is_draining || answer_must_close(x, status);
-    x->status = status;
 
     struct buf *b = &x->head_out;
     buf_fmt(b, "HTTP/1.1 %d ", status);
@@ -250,7 +268,7 @@ static int send_file(struct http_exchange *x, int fd, uint64_t offset, uint64_t 
 
 int http_write_file(struct http_exchange *x, int fd, uint64_t offset, uint64_t len, struct err *e)
 {
-    if (len <= SMALL_FILE || x->conn->io.ssl || x->is_chunked || x->is_bodyless) {
+    if (len <= SMALL_FILE || x->collect || x->conn->io.ssl || x->is_chunked || x->is_bodyless) {
         if (!x->is_bodyless)
             return copy_file(x, fd, offset, len, e);
         count(x, len);

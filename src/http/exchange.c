@@ -37,7 +37,8 @@ const struct http_request *http_request(const struct http_exchange *x)
 
 void http_on_hangup(struct http_exchange *x, void (*fn)(void *arg), void *arg)
 {
-    conn_hook(x->conn, fn, arg);
+    if (x->conn)
+        conn_hook(x->conn, fn, arg);
 }
 
 /* ---- waiting ---- */
@@ -81,6 +82,8 @@ static int gone(struct http_exchange *x, const char *why, struct err *e)
 /* Receives at least one byte. */
 static int receive(struct http_exchange *x, char *to, size_t size, size_t *ret_len, struct err *e)
 {
+    if (!x->conn)
+        return gone(x, "the body ends before its end", e);
     for (;;) {
         ssize_t n = transport_read(&x->conn->io, to, size);
         if (n > 0) {

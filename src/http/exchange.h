@@ -110,11 +110,12 @@ enum {
     HTTP_PULL_MAX = 64 << 10
 }; /* what a pull should append at most; a single event may be larger */
 
-/* Where the rest of an answer comes from. `pull` runs on the listener's thread and must not block;
+/* Where the rest of an answer comes from. `pull` and `last` run on the listener's thread and must not block;
  * `gone` is called exactly once, when the stream has ended in whatever way, and then nothing of it is
  * called any more. */
 struct http_source {
     enum http_pulled (*pull)(void *arg, struct buf *out);
+    void (*last)(void *arg, struct buf *out); /* of events, when the server ends; or NULL */
     void (*gone)(void *arg);
     void *arg;
 };

@@ -46,6 +46,7 @@ struct http_exchange {
     struct buf head_out; /* built, and not sent yet unless it is empty */
     struct http_date date;
     struct http_stream *stream; /* owned; parked */
+    struct buf *collect;        /* inner.c: where the answer goes instead of to a client; or NULL */
 };
 
 int exchange_init(struct http_exchange *x, struct http_server *s, struct err *e);

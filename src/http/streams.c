@@ -20,6 +20,8 @@ int http_park(struct http_exchange *x, const struct http_source *source, bool is
 {
     if (x->answer != ANSWER_BEGUN || x->has_promised)
         return err_set(e, ERR_INTERNAL, "only an answer without a length can be parked");
+    if (x->collect)
+        return err_set(e, ERR_UNSUPPORTED, "an answer from inside cannot be parked");
     if (x->is_gone)
         return err_set(e, ERR_GONE, "the client has left");
     struct http_stream *s = calloc(1, sizeof *s);
@@ -265,14 +267,30 @@ void stream_late(struct conn *c)
     conn_free(c);
 }
 
+/* What the source wants to say at the end, unless the client has not taken what came before. False: the
+ * client is gone. */
+static bool put_last(struct conn *c)
+{
+    struct http_stream *s = c->stream;
+    scoped(buf_done) struct buf out = BUF_INIT(HTTP_PULL_MAX);
+    if (!s->source.last || s->pending)
+        return true;
+    s->source.last(s->source.arg, &out);
+    return out.len == 0 || out.failed || put(c, out.bytes, out.len);
+}
+
 void stream_stop(struct conn *c)
 {
-    if (!c->stream->is_events && !c->stream->is_ending) {
+    bool was_ending = c->stream->is_ending;
+    if (!c->stream->is_events && !was_ending) {
         conn_abort(c); /* no stream that may end anywhere: half of an answer */
         conn_free(c);
         return;
     }
     c->stream->is_ending = true;
     c->stream->has_more = false;
-    stream_pump(c);
+    if (!was_ending && !put_last(c))
+        conn_free(c);
+    else
+        stream_pump(c);
 }
