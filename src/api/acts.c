@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "api/api_int.h"
+#include "api/inner.h"
 #include "api/share_door.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -37,10 +38,12 @@ static bool is_safe(const struct op *op)
     return strcmp(op->method, "GET") == 0 || strcmp(op->method, "HEAD") == 0;
 }
 
-/* Health, metrics, the description of the API: nobody's business and everybody's. */
+/* Health, metrics, the description of the API: nobody's business and everybody's. A dialect's door tells
+ * only of whom it did not let in. */
 static bool is_told(const struct call *c)
 {
-    return c->op && !((c->op->flags & OP_PUBLIC) && is_safe(c->op));
+    bool is_door = c->op && (c->op->flags & OP_DOOR) && *c->who.principal;
+    return c->op && !is_door && !((c->op->flags & OP_PUBLIC) && is_safe(c->op));
 }
 
 static bool is_secret(const struct call *c)
@@ -55,6 +58,8 @@ static bool begins(const char *text, const char *with)
 
 static const char *via(const struct call *c, const char *agent)
 {
+    if (c->via)
+        return c->via;
     if (c->op->flags & OP_SHARE)
         return "share";
     if (c->is_admitted)
@@ -167,6 +172,19 @@ static void tell_refused(struct call *c, enum audit_result result, const struct 
     t.entry.at_us = clock_wall_us();
     t.entry.result = result;
     t.entry.reason = err_wire(e->code);
+    (void)audit_post(auditor_meta(c->api->o.auditor), &t.entry, &lost);
+}
+
+void call_act_denied(struct call *c, const char *what)
+{
+    scoped(telling_done) struct telling t = {0};
+    struct err lost = {0}; /* the store has stopped, and says so itself */
+    prepare(c, &t);
+    t.entry.via = "mcp";
+    t.entry.object = what;
+    t.entry.at_us = clock_wall_us();
+    t.entry.result = AUDIT_DENIED;
+    t.entry.reason = err_wire(ERR_DENIED);
     (void)audit_post(auditor_meta(c->api->o.auditor), &t.entry, &lost);
 }
 

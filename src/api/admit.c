@@ -4,10 +4,11 @@
 #include "api/api_int.h"
 #include "base/clock.h"
 #include "http/exchange.h"
+#include "service/issuer.h"
 #include "workspace/files.h"
 #include "workspace/rates.h"
 
-static struct str bearer(const struct http_request *r)
+struct str call_bearer(const struct http_request *r)
 {
     struct str value = http_header_get(r, "Authorization");
     if (value.ptr && value.len > 7 && strncasecmp(value.ptr, "Bearer ", 7) == 0) {
@@ -33,14 +34,32 @@ bool has_signature(const struct http_request *r)
     return at && (at == r->query.ptr || at[-1] == '&');
 }
 
+/* By a token of the issuer, or a key. */
+static int recognise(struct call *c, struct str secret, struct err *e)
+{
+    const struct api_options *o = &c->api->o;
+    if (!o->issuer || !issuer_takes(secret)) {
+        if (people_who(o->people, secret, clock_wall_us(), &c->who, e) == 0)
+            return 0;
+        return err_set(e, ERR_UNAUTHORIZED, "this key is not known, has expired or was revoked");
+    }
+    if (issuer_who(o->issuer, secret, clock_wall_us(), &c->who, e) == 0)
+        return 0;
+    if (e->code == ERR_UNAUTHORIZED)
+        c->hint = "Get a new token from the issuer of this server, or use a key.";
+    else if (e->code == ERR_DENIED)
+        c->hint = "Ask who runs this server.";
+    return -1;
+}
+
 int identify(struct call *c, struct err *e)
 {
     const struct api_options *o = &c->api->o;
     const struct http_peer *peer = c->request->peer;
-    struct str secret = bearer(c->request);
+    struct str secret = call_bearer(c->request);
     int64_t wait_ms = 0;
     bool is_ours = peer->is_unix && (peer->uid == o->local_uid || peer->uid == 0);
-    if (c->op->flags & OP_PUBLIC)
+    if (c->op->flags & OP_PUBLIC || (c->op->flags & OP_DOOR && o->mcp_is_open))
         return 0;
     if (c->op->flags & OP_SHARE || (c->op->admit && has_signature(c->request)))
         return c->op->admit(c, e);
@@ -50,12 +69,14 @@ int identify(struct call *c, struct err *e)
     }
     if (!secret.ptr)
         return err_set(e, ERR_UNAUTHORIZED, "this needs a key");
-    if (people_who(o->people, secret, clock_wall_us(), &c->who, e) == 0)
+    if (recognise(c, secret, e) == 0)
         return 0; /* also from where others guess: behind a proxy all have one address */
+    if (e->code != ERR_UNAUTHORIZED)
+        return -1;
     if (rates_peer(o->rates, peer->address, &wait_ms, e))
         return refuse_wait(c, wait_ms);
     rates_peer_failed(o->rates, peer->address);
-    return err_set(e, ERR_UNAUTHORIZED, "this key is not known, has expired or was revoked");
+    return -1;
 }
 
 /* ---- may they ---- */

@@ -18,10 +18,12 @@
 struct api;
 struct auditor;
 struct buf;
+struct call;
 struct err;
 struct events;
 struct files;
 struct http_exchange;
+struct issuer;
 struct log;
 struct metrics;
 struct passwords;
@@ -48,11 +50,16 @@ struct api_options {
     struct events *events;
     struct webhooks *webhooks;
     struct auditor *auditor;
+    struct issuer *issuer; /* of tokens; NULL: none, only keys are good */
     struct log *log;
     struct metrics *metrics;
     struct api_texts hosts;   /* names besides those of loopback under which this server is known */
     struct api_texts origins; /* web pages of others that may use it; "*": all */
     uint64_t body_max;
+    /* /mcp (mcp/mcp.h): answers c, whatever its method. NULL: there is none. */
+    int (*mcp)(void *arg, struct call *c, struct err *e);
+    void *mcp_arg;
+    bool mcp_is_open; /* it needs no key: it serves what the conformance suite wants, nothing else */
     const uint8_t *sign_key; /* of signed addresses (workspace/sign.h) */
     const char *public_url;  /* what links begin with; "": the Host they were asked for with */
     const char *listen;      /* the first address, for who asks over the unix socket; "": none */

@@ -15,6 +15,15 @@ struct api {
     struct metric *requests, *seconds;
 };
 
+/* What the fields of c->in and c->query point into. */
+struct decoded {
+    struct buf raw, query;
+};
+
+/* pipeline.c: the stations after "who", up to and with the handler. */
+int call_perform(struct call *c, struct decoded *d, struct err *e);
+void call_finish(struct call *c, struct decoded *d);
+
 /* guard.c: may a request from there come in at all? Fails with ERR_DENIED. Adds the headers that tell
  * a browser so. */
 int guard_check(struct call *c, struct err *e);
@@ -46,6 +55,8 @@ int identify(struct call *c, struct err *e);
 int may(struct call *c, struct err *e);
 /* The same for what shows only once the request is decoded (op->demand). */
 int may_this(struct call *c, struct err *e);
+/* The secret that they came with, or {NULL, 0}. */
+struct str call_bearer(const struct http_request *r);
 /* Whether the address carries a signature, right or wrong. */
 bool has_signature(const struct http_request *r);
 int refuse_wait(struct call *c, int64_t wait_ms); /* -1, and Retry-After */

@@ -8,8 +8,13 @@
 #include <strings.h>
 
 #include "api/api_int.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/scope.h"
 #include "http/exchange.h"
+#include "http/syntax.h"
+
+enum { ALLOW_PARAMS_MAX = 32, ALLOW_PARAM_MAX = 100 }; /* names, and bytes of each */
 
 /* "example.org:8700" without the port, "[::1]:80" without port and brackets. */
 static struct str host_name(struct str host)
@@ -60,7 +65,8 @@ static int check_origin(struct call *c, struct err *e)
     http_add_header(c->x, "Access-Control-Allow-Origin", "%.*s", (int)origin.len, origin.ptr);
     http_add_header(c->x, "Access-Control-Expose-Headers",
                     "X-Request-Id, Retry-After, Idempotent-Replayed, ETag, Content-Range, "
-                    "Content-Disposition, X-File-Version, Upload-Offset");
+                    "Content-Disposition, X-File-Version, Upload-Offset, Mcp-Session-Id, "
+                    "WWW-Authenticate");
     http_add_header(c->x, "Vary", "Origin");
     return 0;
 }
@@ -84,6 +90,32 @@ bool guard_is_preflight(const struct call *c)
            http_header_get(c->request, "Access-Control-Request-Method").ptr != NULL;
 }
 
+/* Clients of MCP repeat arguments of a tool in headers named after them. A wildcard would not stand for these, so
+ * that those which are asked for are listed. */
+static void allow_params(const struct call *c, struct buf *out)
+{
+    static const char prefix[] = "mcp-param-";
+    struct str asked = http_header_get(c->request, "Access-Control-Request-Headers"), name;
+    for (unsigned count = 0; count < ALLOW_PARAMS_MAX && http_list_next(&asked, &name);)
+        if (name.len > sizeof prefix - 1 && name.len <= ALLOW_PARAM_MAX &&
+            strncasecmp(name.ptr, prefix, sizeof prefix - 1) == 0 && http_is_token(name)) {
+            buf_fmt(out, ", %.*s", (int)name.len, name.ptr);
+            count++;
+        }
+}
+
+static void allow_headers(struct call *c)
+{
+    scoped(buf_done) struct buf names = BUF_INIT(4 << 10);
+    buf_str(&names,
+            "Authorization, Accept, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, "
+            "If-Match, If-None-Match, If-Range, Range, X-Content-SHA256, Lock-Token, "
+            "X-Share-Password, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id");
+    allow_params(c, &names);
+    if (!names.failed)
+        http_add_header(c->x, "Access-Control-Allow-Headers", "%s", names.bytes);
+}
+
 void guard_answer_preflight(struct call *c, struct err *e)
 {
     if (guard_check(c, e)) {
@@ -92,10 +124,7 @@ void guard_answer_preflight(struct call *c, struct err *e)
         return;
     }
     http_add_header(c->x, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
-    http_add_header(
-        c->x, "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, If-Match, "
-        "If-None-Match, If-Range, Range, X-Content-SHA256, Lock-Token, X-Share-Password");
+    allow_headers(c);
     http_add_header(c->x, "Access-Control-Max-Age", "600");
     (void)http_send(c->x, 204, NULL, NULL, 0, e);
 }

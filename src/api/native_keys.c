@@ -75,6 +75,16 @@ static const struct json_field principal_fields[] = {
     {0},
 };
 
+struct change_args {
+    bool disabled;
+};
+
+static const struct json_field change_fields[] = {
+    {JF_BOOL(struct change_args, disabled), .required = true,
+     .doc = "nobody is let in as this one: neither its keys work nor tokens"},
+    {0},
+};
+
 /* ---- as JSON ---- */
 
 static void put_text(struct json_writer *w, const char *key, const char *text)
@@ -134,6 +144,7 @@ static void put_principal(struct json_writer *w, const struct principal_row *row
     put_text(w, "on_behalf_of", row->external);
     put_text(w, "workspace_id", row->workspace);
     object_time(w, "created_at", row->created_us);
+    object_time(w, "disabled_at", row->disabled_us);
     jw_end_object(w);
 }
 
@@ -251,6 +262,19 @@ static int get_principal(struct call *c, struct err *e)
     return 0;
 }
 
+static int change_principal(struct call *c, struct err *e)
+{
+    const struct change_args *in = c->in;
+    struct json_writer w = JSON_WRITER(&c->out);
+    struct principal_row row;
+    if (people_principal_disable(c->api->o.people, &c->who, c->param[0], in->disabled,
+                                 clock_wall_us(), &row, e))
+        return -1;
+    put_principal(&w, &row);
+    principal_row_done(&row);
+    return 0;
+}
+
 #define BODY(type, table) .body = (table), .body_size = sizeof(struct type)
 #define QUERY(type, table) .query = (table), .query_size = sizeof(struct type)
 
@@ -317,6 +341,16 @@ static const struct op ops[] = {
      .status = 200,
      .answer = "Principal",
      .run = get_principal},
+    {.method = "PATCH",
+     .path = "/api/v1/principals/{id}",
+     .name = "changePrincipal",
+     .summary = "Disable a principal, or take that back.",
+     .needs = NEEDS_SERVER,
+     .scope = SCOPE_ADMIN,
+     BODY(change_args, change_fields),
+     .status = 200,
+     .answer = "Principal",
+     .run = change_principal},
 };
 
 const struct op_table native_keys = {ops, sizeof ops / sizeof *ops};

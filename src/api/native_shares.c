@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api_int.h"
+#include "api/challenge.h"
 #include "api/native_files.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -139,18 +140,9 @@ static void put_share(struct json_writer *w, const struct share_row *r, const ch
     jw_end_object(w);
 }
 
-/* Where clients find this server: as it was told, or as whoever asks does. A proxy says whether it speaks
- * TLS. */
 static void write_url(struct call *c, const char *token, struct buf *out)
 {
-    const struct http_request *r = c->request;
-    const struct api_options *o = &c->api->o;
-    bool is_tls = r->peer->is_tls || http_same(http_header_get(r, "X-Forwarded-Proto"), "https");
-    struct str host = r->peer->is_unix ? str_of(o->listen) : r->host;
-    if (*o->public_url)
-        buf_str(out, o->public_url);
-    else if (host.len)
-        buf_fmt(out, "http%s://%.*s", is_tls ? "s" : "", (int)host.len, host.ptr);
+    write_base_url(c, out);
     buf_fmt(out, "/s/%s", token);
 }
 

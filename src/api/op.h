@@ -47,6 +47,7 @@ enum op_flag {
     OP_HIDDEN = 16,   /* not in /openapi.json */
     OP_RAW_BODY = 32, /* the handler reads the body itself; op->takes says what it is */
     OP_SHARE = 64,    /* needs no key: the link in its address says what they may (op->admit) */
+    OP_DOOR = 128,    /* a dialect's: what it does is in the audit by the operations it calls */
 };
 
 /* What is needed besides the scope. The pipeline sees to it before the handler runs. */
@@ -89,6 +90,7 @@ struct call {
     const char *type; /* of its body; NULL: JSON */
     struct buf out;   /* its body */
     uint32_t retry_after_s;
+    const char *via;  /* the door it came through, if it was called from inside (inner.h) */
     const char *hint; /* for an error: what to do next; static, or the next */
     char hint_text[96];
     void (*after)(struct call *c); /* what can wait until the answer is out; NULL: nothing */
@@ -136,7 +138,8 @@ extern const struct op_table native_members, native_workspaces, native_files, na
     native_locks;
 extern const struct op_table native_shares, share_doors;
 extern const struct op_table native_events, native_webhooks;
-extern const struct op_table native_search;
+extern const struct op_table native_search, native_displays;
+extern const struct op_table mcp_door, well_known;
 
 /* Finds the operation for method and path, and decodes the path's pieces into c->param and c->rest. Fails with
  * ERR_NOT_FOUND, or ERR_METHOD when the path is known, and then `allow` lists its methods. */

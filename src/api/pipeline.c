@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "api/api_int.h"
+#include "api/challenge.h"
 #include "api/share_door.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -53,21 +54,18 @@ static int recall(struct call *c, struct err *e)
 
 /* ---- all of them ---- */
 
-struct decoded {
-    struct buf raw, query;
-};
-
-static int pass(struct call *c, struct decoded *d, struct err *e)
+static int route(struct call *c, struct err *e)
 {
     scoped(buf_done) struct buf allow = BUF_INIT(256);
-    if (guard_check(c, e))
-        return -1;
-    if (op_find(c, &allow, e)) {
-        if (e->code == ERR_METHOD)
-            http_add_header(c->x, "Allow", "%s", allow.bytes);
-        return -1;
-    }
-    if (identify(c, e) || may(c, e) || count(c, e))
+    int failed = op_find(c, &allow, e);
+    if (failed && e->code == ERR_METHOD)
+        http_add_header(c->x, "Allow", "%s", allow.bytes);
+    return failed;
+}
+
+int call_perform(struct call *c, struct decoded *d, struct err *e)
+{
+    if (may(c, e) || count(c, e))
         return -1;
     if (decode_query(c, &d->query, e) || decode_body(c, &d->raw, e) || present(c, e) ||
         may_this(c, e) || recall(c, e)) {
@@ -78,6 +76,11 @@ static int pass(struct call *c, struct decoded *d, struct err *e)
     if (call_act_begin(c, e))
         return -1;
     return c->op->run(c, e);
+}
+
+static int pass(struct call *c, struct decoded *d, struct err *e)
+{
+    return guard_check(c, e) || route(c, e) || identify(c, e) || call_perform(c, d, e) ? -1 : 0;
 }
 
 static void send_answer(struct call *c)
@@ -92,7 +95,7 @@ static void send_answer(struct call *c)
     if (c->retry_after_s)
         http_add_header(c->x, "Retry-After", "%u", c->retry_after_s);
     if (c->status == 401 && !(c->op && c->op->flags & OP_SHARE))
-        http_add_header(c->x, "WWW-Authenticate", "Bearer realm=\"cicada\"");
+        challenge_unauthorized(c);
     http_add_header(c->x, "Cache-Control", "no-store");
     const char *type = c->type ? c->type : "application/json";
     (void)http_send(c->x, c->status, c->status == 204 ? NULL : type, c->out.bytes, c->out.len,
@@ -125,7 +128,7 @@ static void log_request(struct call *c, const struct err *e, int64_t begun_us, b
              LOG_STR("why", failed ? e->text : NULL));
 }
 
-static void finish(struct call *c, struct decoded *d)
+void call_finish(struct call *c, struct decoded *d)
 {
     once_end(&c->once);
     if (c->in)
@@ -154,7 +157,7 @@ void api_handle(void *arg, struct http_exchange *x)
     http_add_header(x, "X-Request-Id", "%s", c.id);
     if (guard_is_preflight(&c)) {
         guard_answer_preflight(&c, &e);
-        finish(&c, &d);
+        call_finish(&c, &d);
         return;
     }
     int failed = pass(&c, &d, &e);
@@ -166,7 +169,7 @@ void api_handle(void *arg, struct http_exchange *x)
     log_request(&c, &e, begun_us, failed);
     if (c.after)
         c.after(&c);
-    finish(&c, &d);
+    call_finish(&c, &d);
 }
 
 void api_refuse(void *arg, int status, const char *reason, struct buf *out)

@@ -6,11 +6,12 @@
 #include "http/exchange.h"
 
 static const struct op_table *const tables[] = {
-    &native_lineage, &native_sessions, &native_runs,   &native_keys,     &native_workspaces,
-    &native_files,   &native_edits,    &native_trash,  &native_uploads,  &native_archives,
-    &native_blob,    &native_sign,     &native_store,  &native_other,    &native_members,
-    &native_locks,   &native_shares,   &share_doors,   &native_tickets,  &native_usage,
-    &join_doors,     &native_audit,    &native_events, &native_webhooks, &native_search};
+    &native_lineage,  &native_sessions, &native_runs,   &native_keys,     &native_workspaces,
+    &native_files,    &native_edits,    &native_trash,  &native_uploads,  &native_archives,
+    &native_blob,     &native_sign,     &native_store,  &native_other,    &native_members,
+    &native_locks,    &native_shares,   &share_doors,   &native_tickets,  &native_usage,
+    &join_doors,      &native_audit,    &native_events, &native_webhooks, &native_search,
+    &native_displays, &mcp_door,        &well_known};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 const char *const op_needs_names[] = {

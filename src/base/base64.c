@@ -80,3 +80,20 @@ int base64_decode(const char *text, size_t len, struct buf *out, struct err *e)
     }
     return 0;
 }
+
+int base64url_decode(const char *text, size_t len, struct buf *out, struct err *e)
+{
+    for (size_t at = 0; at < len; at += 4) {
+        char group[4] = {'=', '=', '=', '='};
+        unsigned char bytes[3];
+        size_t count = len - at < 4 ? len - at : 4;
+        for (size_t i = 0; i < count; i++) {
+            char c = text[at + i];
+            group[i] = c == '-' ? '+' : c == '_' ? '/' : c == '+' || c == '/' ? '*' : c;
+        }
+        if (count < 2 || decode_group(group, (unsigned)count - 1, bytes))
+            return err_set(e, ERR_INVALID, "not base64url at character %zu", at);
+        buf_add(out, bytes, count - 1);
+    }
+    return 0;
+}

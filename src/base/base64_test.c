@@ -93,6 +93,35 @@ static void what_was_encoded_is_decoded_and_nothing_else_is(void **state)
     }
 }
 
+static void the_alphabet_of_urls_is_read_without_padding_and_as_strictly(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    static const struct {
+        const char *text, *bytes;
+        size_t len;
+    } right[] = {{"", "", 0},
+                 {"Zg", "f", 1},
+                 {"Zm8", "fo", 2},
+                 {"Zm9v", "foo", 3},
+                 {"Zm9vYg", "foob", 4},
+                 {"-_8", "\xfb\xff", 2},
+                 {"____", "\xff\xff\xff", 3}};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        scoped(buf_done) struct buf back = BUF_INIT(100);
+        assert_int_equal(base64url_decode(right[i].text, strlen(right[i].text), &back, &e), 0);
+        assert_int_equal(back.len, right[i].len);
+        assert_memory_equal(back.bytes ? back.bytes : "", right[i].bytes, right[i].len);
+    }
+    static const char *const wrong[] = {"A",    "AAAAA", "AB",   "AAB",   "AA==", "AAA=",
+                                        "AA+A", "AA/A",  "AA A", "AAAA=", "AA*A", "AAA\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        scoped(buf_done) struct buf back = BUF_INIT(100);
+        assert_int_equal(base64url_decode(wrong[i], strlen(wrong[i]), &back, &e), -1);
+        assert_int_equal(e.code, ERR_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +130,7 @@ int main(void)
         cmocka_unit_test(a_whole_batch_and_one_byte_more_join_without_a_seam),
         cmocka_unit_test(what_does_not_fit_fails_the_buf),
         cmocka_unit_test(what_was_encoded_is_decoded_and_nothing_else_is),
+        cmocka_unit_test(the_alphabet_of_urls_is_read_without_padding_and_as_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

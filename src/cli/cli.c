@@ -32,6 +32,7 @@ static void version_help(struct buf *out)
 static const struct command commands[] = {
     {"run", "run Python, bash or JavaScript in a sandbox", run_main, run_help},
     {"serve", "run the server", serve_main, serve_help},
+    {"mcp", "be an MCP server for Claude, Cursor and other agents", mcp_main, mcp_help},
     {"repl", "a Python prompt in a session of the server", repl_main, repl_help},
     {"sessions", "list, show, branch and end sessions of the server", sessions_main, sessions_help},
     {"runs", "list, show and follow what was run on the server", runs_main, runs_help},

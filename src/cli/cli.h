@@ -19,6 +19,8 @@ int run_main(int argc, char **argv);
 void run_help(struct buf *out);
 int serve_main(int argc, char **argv);
 void serve_help(struct buf *out);
+int mcp_main(int argc, char **argv);
+void mcp_help(struct buf *out);
 int repl_main(int argc, char **argv);
 void repl_help(struct buf *out);
 int sessions_main(int argc, char **argv);

@@ -44,6 +44,18 @@ struct transfer {
 int transfer_prepare(struct transfer *t, CURL *easy, const struct call *call,
                      struct curl_slist **ret_headers, struct err *e);
 
+/* Makes `easy` talk to that server, and to nobody else. */
+void transfer_reach(CURL *easy, const struct address *a);
+
+/* Appends a line, or "name: value", to the list, which is freed and NULL when there is no memory. */
+bool transfer_add_line(struct curl_slist **list, const char *line);
+bool transfer_add_header(struct curl_slist **list, const char *name, const char *value);
+
+/* The value of a header line if it has that name; NULL otherwise. Copied to `space`, cut if need be. */
+enum { TRANSFER_VALUE_SIZE = 128 };
+const char *transfer_value(const char *line, size_t len, const char *name,
+                           char space[TRANSFER_VALUE_SIZE]);
+
 /* Tells the taker of an answer that is being given, once. Fails as the taker does. */
 int transfer_begin(struct transfer *t);
 

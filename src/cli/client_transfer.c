@@ -15,8 +15,7 @@ enum {
     PIECE_BYTES = 256 << 10, /* of raw bytes at a time */
 };
 
-/* Appends to the list, which is freed and NULL when there is no memory. */
-static bool add_line(struct curl_slist **list, const char *line)
+bool transfer_add_line(struct curl_slist **list, const char *line)
 {
     struct curl_slist *grown = line ? curl_slist_append(*list, line) : NULL;
     if (!grown) {
@@ -28,12 +27,12 @@ static bool add_line(struct curl_slist **list, const char *line)
     return true;
 }
 
-static bool add_header(struct curl_slist **list, const char *name, const char *value)
+bool transfer_add_header(struct curl_slist **list, const char *name, const char *value)
 {
     scoped(freep) char *line = NULL;
     if (asprintf(&line, "%s: %s", name, value) < 0)
         line = NULL;
-    return add_line(list, line);
+    return transfer_add_line(list, line);
 }
 
 static bool is_change(const struct call *call)
@@ -50,24 +49,24 @@ static int make_headers(const struct transfer *t, const struct call *call, struc
     (void)snprintf(bearer, sizeof bearer, "Bearer %s", a->key);
     const char *accepted = call->taker ? "*/*" : "application/json";
     bool is_made =
-        add_header(&list, "Accept", t->sink ? "text/event-stream" : accepted) &&
-        (!call->source || add_header(&list, "Content-Type", "application/octet-stream")) &&
-        (!call->body || add_header(&list, "Content-Type", "application/json")) &&
-        (!*a->key || add_header(&list, "Authorization", bearer)) &&
-        (!call->key || add_header(&list, "Idempotency-Key", call->key)) &&
+        transfer_add_header(&list, "Accept", t->sink ? "text/event-stream" : accepted) &&
+        (!call->source || transfer_add_header(&list, "Content-Type", "application/octet-stream")) &&
+        (!call->body || transfer_add_header(&list, "Content-Type", "application/json")) &&
+        (!*a->key || transfer_add_header(&list, "Authorization", bearer)) &&
+        (!call->key || transfer_add_header(&list, "Idempotency-Key", call->key)) &&
         (!is_change(call) || !t->client->lock_tokens ||
-         add_header(&list, "Lock-Token", t->client->lock_tokens)) &&
-        (!call->last_id || add_header(&list, "Last-Event-ID", call->last_id));
+         transfer_add_header(&list, "Lock-Token", t->client->lock_tokens)) &&
+        (!call->last_id || transfer_add_header(&list, "Last-Event-ID", call->last_id));
     for (int i = 0; is_made && i < CALL_HEADERS_MAX && call->headers[i]; i++)
-        is_made = add_line(&list, call->headers[i]);
+        is_made = transfer_add_line(&list, call->headers[i]);
     if (!is_made)
         return err_set(e, ERR_NO_MEMORY, "make a request");
     *ret = list;
     return 0;
 }
 
-/* The value of a header line if it has that name; NULL otherwise. Copied to `space`. */
-static const char *header_value(const char *line, size_t len, const char *name, char space[128])
+const char *transfer_value(const char *line, size_t len, const char *name,
+                           char space[TRANSFER_VALUE_SIZE])
 {
     size_t name_len = strlen(name);
     if (len <= name_len || line[name_len] != ':' || strncasecmp(line, name, name_len) != 0)
@@ -77,7 +76,7 @@ static const char *header_value(const char *line, size_t len, const char *name, 
         value++;
     while (end > value && strchr(" \t\r\n", end[-1]))
         end--;
-    (void)snprintf(space, 128, "%.*s", (int)(end - value), value);
+    (void)snprintf(space, TRANSFER_VALUE_SIZE, "%.*s", (int)(end - value), value);
     return space;
 }
 
@@ -97,13 +96,13 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
 {
     struct transfer *t = arg;
     size_t len = size * count;
-    char space[128];
+    char space[TRANSFER_VALUE_SIZE];
     const char *value;
-    if ((value = header_value(line, len, "Retry-After", space)))
+    if ((value = transfer_value(line, len, "Retry-After", space)))
         t->retry_s = answer_retry_s(value);
-    else if ((value = header_value(line, len, "Content-Type", space)))
+    else if ((value = transfer_value(line, len, "Content-Type", space)))
         t->is_events = strncasecmp(value, "text/event-stream", 17) == 0;
-    else if ((value = header_value(line, len, "Content-Range", space)))
+    else if ((value = transfer_value(line, len, "Content-Range", space)))
         t->from = range_from(value);
     return len;
 }
@@ -155,7 +154,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
     return t->body.failed ? CURL_WRITEFUNC_ERROR : len;
 }
 
-static void set_address(CURL *easy, const struct address *a)
+void transfer_reach(CURL *easy, const struct address *a)
 {
     if (a->kind == ADDRESS_SOCKET)
         curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, a->socket);
@@ -215,7 +214,7 @@ int transfer_prepare(struct transfer *t, CURL *easy, const struct call *call,
     if (make_headers(t, call, ret_headers, e))
         return -1;
     curl_easy_reset(easy); /* open connections stay */
-    set_address(easy, &t->client->address);
+    transfer_reach(easy, &t->client->address);
     set_timeouts(easy, t, call);
     set_request(easy, t, call);
     curl_easy_setopt(easy, CURLOPT_URL, url);

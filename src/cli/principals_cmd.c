@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/pick.h"
 #include "cli/remote.h"
 #include "cli/table.h"
@@ -65,9 +66,38 @@ static int show_me(struct remote *r, const struct verb_input *in, struct err *e)
     return verb_print(in, me);
 }
 
+/* Whether they are let in: their keys, and tokens that say who they are. */
+static int set_disabled(struct remote *r, const struct verb_input *in, bool is_disabled,
+                        struct err *e)
+{
+    scoped(buf_done) struct buf body = BUF_INIT(BODY_MAX), path = BUF_INIT(CALL_PATH_MAX);
+    scoped(json_decrefp) json_t *principal = NULL;
+    char id[ID_SIZE];
+    if (remote_resolve(r, &shelf_principals, in->operands[0], id, e))
+        return -1;
+    buf_fmt(&path, "%s/%s", shelf_principals.path, id);
+    buf_fmt(&body, "{\"disabled\": %s}", is_disabled ? "true" : "false");
+    const struct call call = {.method = "PATCH", .path = path.bytes, .body = &body};
+    if (buf_check(&body, e) || buf_check(&path, e) || client_call(r->client, &call, &principal, e))
+        return -1;
+    return verb_tell(r, in, principal, is_disabled ? "not let in any more:" : "let in again:");
+}
+
+static int disable(struct remote *r, const struct verb_input *in, struct err *e)
+{
+    return set_disabled(r, in, true, e);
+}
+
+static int enable(struct remote *r, const struct verb_input *in, struct err *e)
+{
+    return set_disabled(r, in, false, e);
+}
+
 /* clang-format off */
 static const struct verb verbs[] = {
     {"create", "NAME", 1, 1, create_options, "make one; prints its id", create},
+    {"disable", "WHO", 1, 1, plain_options, "shut somebody out: neither their keys work nor tokens", disable},
+    {"enable", "WHO", 1, 1, plain_options, "take that back", enable},
     {"ls", "", 0, 0, plain_options, "list principals", ls},
     {"me", "", 0, 0, plain_options, "who this key or socket stands for", show_me},
     {0},

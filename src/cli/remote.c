@@ -29,7 +29,7 @@ const struct shelf shelf_workspaces = {"/api/v1/workspaces", "ws_", "workspace",
 const struct shelf shelf_principals = {"/api/v1/principals", "prn_", "principal", "principal ls"};
 
 /* Starts a server of the user's own. */
-static int start_own(struct remote *r, struct address *ret, struct err *e)
+static int start_own(struct notes *notes, struct address *ret, struct err *e)
 {
     char socket_path[ADDRESS_SOCKET_MAX + 1], log_path[PATH_MAX];
     struct err ignored = {0};
@@ -40,27 +40,32 @@ static int start_own(struct remote *r, struct address *ret, struct err *e)
                              .socket_path = socket_path,
                              .log_path = has_log ? log_path : NULL,
                              .timeout_ms = START_MS};
-    note(&r->notes, "starting a server; it ends when it is idle");
+    note(notes, "starting a server; it ends when it is idle");
     if (launch_server(&l, e)) {
         if (has_log)
-            note(&r->notes, "its log is %s", log_path);
+            note(notes, "its log is %s", log_path);
         return -1;
     }
     *ret = address_of_socket(socket_path);
     return 0;
 }
 
+int remote_find(struct notes *notes, struct address *ret, struct err *e)
+{
+    if (address_find(ret, e))
+        return -1;
+    if (ret->kind == ADDRESS_NONE && ret->is_named)
+        return err_set(
+            e, ERR_UNAVAILABLE,
+            "this needs a server, and CICADA_SOCKET is off; unset it, or set CICADA_URL");
+    return ret->kind == ADDRESS_NONE ? start_own(notes, ret, e) : 0;
+}
+
 int remote_open(struct remote *r, struct err *e)
 {
     struct address address;
     *r = (struct remote){.notes = notes_to_stderr()};
-    if (address_find(&address, e))
-        return -1;
-    if (address.kind == ADDRESS_NONE && address.is_named)
-        return err_set(
-            e, ERR_UNAVAILABLE,
-            "this needs a server, and CICADA_SOCKET is off; unset it, or set CICADA_URL");
-    if (address.kind == ADDRESS_NONE && start_own(r, &address, e))
+    if (remote_find(&r->notes, &address, e))
         return -1;
     if (client_open(&address, &r->notes, &r->client, e))
         return -1;

@@ -23,6 +23,10 @@ struct remote {
 /* Finds the server and, if there is none, starts one. Fails with ERR_UNAVAILABLE, ERR_INVALID. May
  * fork: before any thread is made. Blocks. */
 int remote_open(struct remote *r, struct err *e);
+
+/* The same, but only where it is. */
+struct address;
+int remote_find(struct notes *notes, struct address *ret, struct err *e);
 void remote_done(struct remote *r);
 
 /* Tells the failure and what to do about it; returns the exit code. */

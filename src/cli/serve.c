@@ -16,13 +16,15 @@
 #include "daemon/config.h"
 #include "daemon/serve.h"
 
-enum { OPT_LISTEN = 1, OPT_DATA, OPT_CONFIG, OPT_IDLE, OPT_HELP, FLAGS_MAX = 4 };
+enum { OPT_LISTEN = 1, OPT_DATA, OPT_CONFIG, OPT_IDLE, OPT_FIXTURES, OPT_HELP, FLAGS_MAX = 4 };
 
 static const struct option serve_options[] = {
     {OPT_LISTEN, 'l', "listen", "ADDRESS", "HOST:PORT, or unix:PATH and nothing else"},
     {OPT_DATA, 'd', "data", "DIR", "where everything durable is kept"},
     {OPT_CONFIG, 'c', "config", "FILE", "the configuration; see docs/server.md"},
     {OPT_IDLE, 0, "idle-exit", "SECONDS", "end when nobody has used it for so long"},
+    {OPT_FIXTURES, 0, "conformance-fixtures", NULL,
+     "/mcp serves what the MCP conformance suite wants, without a key"},
     {OPT_HELP, 'h', "help", NULL, "print this help"},
     {0},
 };
@@ -32,6 +34,7 @@ struct wishes {
     char config_path[PATH_MAX], data_path[PATH_MAX];
     struct config_flag flags[FLAGS_MAX];
     size_t flag_count;
+    bool has_fixtures;
 };
 
 void serve_help(struct buf *out)
@@ -100,6 +103,7 @@ static int parse(int argc, char **argv, struct wishes *w, struct err *e)
         case OPT_DATA: data = arg.value; break;
         case OPT_CONFIG: config = arg.value; break;
         case OPT_IDLE: idle = arg.value; break;
+        case OPT_FIXTURES: w->has_fixtures = true; break;
         case OPT_HELP: return 1;
         default: return err_set(e, ERR_INVALID, "serve takes no operands: %.100s", arg.value);
         }
@@ -133,6 +137,7 @@ static int run_server(struct wishes *w, const struct config *config, struct err 
                                           .image_dir = image_dir && *image_dir ? image_dir : NULL,
                                           .encoder_path =
                                               programs_encoder(encoder) ? encoder : NULL,
+                                          .has_fixtures = w->has_fixtures,
                                           .config = config,
                                           .reload = load,
                                           .arg = w};

@@ -46,6 +46,22 @@ static int set_word(char word[SSE_WORD_MAX + 1], const char *value, size_t len, 
     return 0;
 }
 
+/* Digits and nothing else, as the standard wants it; what is more than an hour is none. */
+static void set_retry(struct sse_reader *r, const char *value, size_t len)
+{
+    enum { RETRY_MAX_MS = 3600000 };
+    unsigned ms = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            return;
+        ms = ms * 10 + (unsigned)(value[i] - '0');
+        if (ms > RETRY_MAX_MS)
+            return;
+    }
+    if (len > 0)
+        r->retry_ms = ms;
+}
+
 static bool is_field(const char *line, size_t len, const char *name)
 {
     return strlen(name) == len && memcmp(line, name, len) == 0;
@@ -72,7 +88,9 @@ static int take_field(struct sse_reader *r, const char *line, size_t len, struct
         return set_word(r->name, value, value_len, e);
     if (is_field(line, name_len, "id") && !memchr(value, '\0', value_len))
         return set_word(r->id, value, value_len, e);
-    return 0; /* comments, retry, and what nobody knows yet */
+    if (is_field(line, name_len, "retry"))
+        set_retry(r, value, value_len);
+    return 0; /* comments, and what nobody knows yet */
 }
 
 static int take_line(struct sse_reader *r, const struct sse_sink *sink, struct err *e)

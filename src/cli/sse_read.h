@@ -1,7 +1,7 @@
 /* sse_read.h -- server-sent events, out of bytes as they come.
  *
- * The format is that of the HTML standard: lines that end with LF, CR or CRLF, fields `event`, `id`
- * and `data`, comments that begin with a colon, and an empty line that ends an event. Events without
+ * The format is that of the HTML standard: lines that end with LF, CR or CRLF, fields `event`, `id`,
+ * `retry` and `data`, comments that begin with a colon, and an empty line that ends an event. Events without
  * data are dropped, and so is what stands after the last empty line. Nothing is read from anywhere
  * here: bytes are fed in pieces of any size, and complete events go to a sink.
  *
@@ -40,6 +40,7 @@ struct sse_reader {
     struct buf line; /* the one that is not complete yet */
     struct buf text; /* data so far, each line with its line feed */
     char name[SSE_WORD_MAX + 1], id[SSE_WORD_MAX + 1];
+    unsigned retry_ms; /* what the server wants to be left alone for after the end; 0: not said */
     bool has_text;
     bool is_after_cr; /* a line feed now belongs to the line that has ended */
     bool is_begun;    /* a line has been read: no byte order mark any more */

@@ -158,9 +158,35 @@ static void a_sink_that_fails_ends_the_feeding(void **state)
     assert_string_equal(e.text, "no a");
 }
 
+static void retry_is_kept_if_it_is_a_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stream;
+        unsigned retry_ms;
+    } table[] = {
+        {"retry: 250\n", 250},
+        {"retry:0\n", 0},
+        {"retry: 250\nretry:\n", 250},
+        {"retry: 250\nretry: 2s\n", 250},
+        {"retry: -1\n", 0},
+        {"retry: 99999999999999999999\n", 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        scoped(sse_done) struct sse_reader r = SSE_READER(ENOUGH);
+        scoped(buf_done) struct buf out = BUF_INIT(ENOUGH);
+        const struct sse_sink sink = {collect, &out};
+        struct err e = {0};
+        assert_int_equal(sse_feed(&r, table[i].stream, strlen(table[i].stream), &sink, &e), 0);
+        assert_int_equal(r.retry_ms, table[i].retry_ms);
+        assert_int_equal(out.len, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retry_is_kept_if_it_is_a_number),
         cmocka_unit_test(an_empty_line_ends_an_event),
         cmocka_unit_test(lines_end_with_lf_cr_or_both),
         cmocka_unit_test(only_one_blank_after_the_colon_is_not_data),

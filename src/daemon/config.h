@@ -107,6 +107,11 @@ struct config {
         uint32_t retry_s;
     } webhooks;
     struct {
+        char *issuer, *jwks_url;     /* "": none; "": found out */
+        struct config_list audience; /* empty: by public_url */
+        struct config_list default_scopes, admin_subjects;
+    } oauth;
+    struct {
         uint64_t body_bytes;
     } limits;
 

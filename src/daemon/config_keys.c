@@ -11,6 +11,7 @@
 #include "meaning/meaning.h"
 #include "service/outside.h"
 #include "session/session.h"
+#include "workspace/people.h"
 
 enum {
     SOCKET_PATH_MAX = sizeof((struct sockaddr_un *)0)->sun_path - 1,
@@ -143,6 +144,59 @@ static int check_url(const char *text, struct err *e)
     return err_set(e, ERR_INVALID,
                    "'%.60s' is not an address such as https://cicada.example.org, without a path",
                    text);
+}
+
+static bool is_web_address(const char *text)
+{
+    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
+                    : strncmp(text, "http://", 7) == 0 ? 7
+                                                       : 0;
+    if (scheme == 0 || !text[scheme] || text[scheme] == '/')
+        return false;
+    for (const char *p = text; *p; p++)
+        if (!isgraph((unsigned char)*p) || strchr("@#\"\\<>", *p))
+            return false;
+    return true;
+}
+
+/* Of an issuer the keys are asked for, and believed: by TLS, unless it is this very machine. */
+static int check_issuer(const char *text, struct err *e)
+{
+    static const char *const here[] = {"localhost", "127.0.0.1", "[::1]"};
+    bool is_fine = !*text || (is_web_address(text) && !strchr(text, '?'));
+    if (is_fine && strncmp(text, "http://", 7) == 0) {
+        size_t len = strcspn(text + 7, ":/");
+        if (text[7] == '[')
+            len = strcspn(text + 7, "]") + 1;
+        is_fine = false;
+        for (size_t i = 0; i < sizeof here / sizeof *here; i++)
+            is_fine = is_fine || (strlen(here[i]) == len && strncmp(text + 7, here[i], len) == 0);
+    }
+    if (is_fine)
+        return 0;
+    return err_set(
+        e, ERR_INVALID,
+        "'%.60s' is not an issuer such as https://login.example.org/realms/work; without "
+        "TLS only on this machine",
+        text);
+}
+
+static int check_jwks_url(const char *text, struct err *e)
+{
+    if (!*text || is_web_address(text))
+        return 0;
+    return err_set(e, ERR_INVALID, "'%.60s' is not an address such as https://example.org/keys",
+                   text);
+}
+
+static int check_default_scope(const char *text, struct err *e)
+{
+    uint32_t scope;
+    if (scopes_parse(text, &scope, e))
+        return -1;
+    if (scope & SCOPE_ADMIN)
+        return err_set(e, ERR_INVALID, "nobody is admin by default; see oauth.admin_subjects");
+    return 0;
 }
 
 static int check_user(const char *text, struct err *e)
@@ -388,6 +442,22 @@ const struct config_key config_keys[] = {
      .doc = "Seconds until a delivery that failed is tried again; doubled with each failure, up to "
             "an hour."},
 
+    {TEXT(oauth, issuer), .preset = "", .check = check_issuer, .max = 1000,
+     .doc = "An OAuth or OpenID Connect server whose tokens (JWT) are taken instead of keys, as its `iss` "
+            "says it, such as https://login.example.org/realms/work. Whoever comes with one is a "
+            "principal of their own. Not set: only keys are good."},
+    {TEXT(oauth, jwks_url), .preset = "", .check = check_jwks_url, .max = 2000,
+     .doc = "Where the issuer publishes its keys. Not set: it is asked, at "
+            "/.well-known/openid-configuration or oauth-authorization-server. http only within a network "
+            "that you trust."},
+    {LIST(oauth, audience), .preset = "off", .max = CONFIG_ITEMS_MAX,
+     .doc = "What tokens have to be for (`aud`), one of these. off: server.public_url, and that with /mcp."},
+    {LIST(oauth, default_scopes), .preset = "off", .check = check_default_scope, .max = 8,
+     .doc = "Scopes that everybody has who comes with a token of the issuer, besides those in the "
+            "token's `scope` or `scp`: run, files:read, files:write, share, audit."},
+    {LIST(oauth, admin_subjects), .preset = "off", .max = CONFIG_ITEMS_MAX,
+     .doc = "Who of them is admin of this server: the `sub` of their tokens."},
+
     {KEY(limits, body_bytes), .kind = KEY_BYTES, .at = FIELD(uint64_t, limits.body_bytes),
      .preset = "32M", .min = 64 << 10, .max = 32 << 20,
      .doc = "The largest body of a request that is read into memory (JSON)."},
@@ -452,5 +522,9 @@ int config_check(const struct config *c, struct err *e)
     if (is_url && !*c->search.model)
         return err_set(e, ERR_INVALID,
                        "search.encoder is an endpoint: set search.model to the model to use there");
+    if (*c->oauth.issuer && c->oauth.audience.count == 0 && !*c->server.public_url)
+        return err_set(e, ERR_INVALID,
+                       "oauth.issuer: set oauth.audience or server.public_url, so that tokens for "
+                       "somebody else are not taken");
     return check_sessions(c, e);
 }

@@ -172,6 +172,16 @@ static void a_value_out_of_range_says_the_range(void **state)
         {"[server]\npublic_url = https://a.org/b",
          "server.public_url: 'https://a.org/b' is not an address such as "
          "https://cicada.example.org, without a path"},
+        {"[oauth]\nissuer = http://login.example.org",
+         "oauth.issuer: 'http://login.example.org' is not an issuer such as "
+         "https://login.example.org/realms/work; without TLS only on this machine"},
+        {"[oauth]\nissuer = https://a.org/?x",
+         "oauth.issuer: 'https://a.org/?x' is not an issuer such as "
+         "https://login.example.org/realms/work; without TLS only on this machine"},
+        {"[oauth]\njwks_url = file:///keys",
+         "oauth.jwks_url: 'file:///keys' is not an address such as https://example.org/keys"},
+        {"[oauth]\ndefault_scopes = run admin",
+         "oauth.default_scopes: nobody is admin by default; see oauth.admin_subjects"},
         {"[server]\ndata = \"/var/lib\"", "server.data: leave the quotation marks out"},
         {"[server]\ndata =", "server.data: a value is missing"},
         {"[server]\ndata = /a\x01", "server.data: contains a control character"},
@@ -284,6 +294,10 @@ static void what_keys_say_together_is_checked(void **state)
                 "server.listen and server.socket are both off: nobody could be served\n");
     assert_told("[sessions]\nwall_s = 900\n",
                 "sessions.wall_s is more than its maximum; change one of them\n");
+    assert_told(
+        "[oauth]\nissuer = https://login.example.org\n",
+        "oauth.issuer: set oauth.audience or server.public_url, so that tokens for somebody "
+        "else are not taken\n");
     assert_told("[sessions]\npool_min = 9\npool_max = 8\n",
                 "sessions.pool_min is more than sessions.pool_max\n");
     scoped(config_done) struct config c =
@@ -319,7 +333,7 @@ static void every_key_has_a_variable(void **state)
     for (size_t i = 0; i < config_key_count; i++) {
         const struct config_key *k = &config_keys[i];
         char variable[CONFIG_VARIABLE_SIZE], entry[300];
-        bool is_url = strcmp(k->name, "public_url") == 0;
+        bool is_url = strcmp(k->name, "public_url") == 0 || strcmp(k->section, "oauth") == 0;
         const char *value = *k->preset     ? k->preset
                             : k->is_secret ? "cik_0123456789abcdef"
                             : is_url       ? "https://cicada.example.org"
@@ -327,7 +341,7 @@ static void every_key_has_a_variable(void **state)
         config_key_variable(k, variable);
         (void)snprintf(entry, sizeof entry, "%s=%s", variable, value);
         char *environment[] = {entry, "CICADA_SERVER_TLS_CERT=/c", "CICADA_SERVER_TLS_KEY=/k",
-                               NULL};
+                               "CICADA_SERVER_PUBLIC_URL=https://cicada.example.org", NULL};
         scoped(config_done) struct config c =
             loaded(&(struct config_inputs){.environment = environment});
         assert_int_equal(c.origins[i].source, CONFIG_ENVIRONMENT);
@@ -579,6 +593,42 @@ static void the_manual_has_the_table(void **state)
     assert_string_equal(begin, reference.bytes);
 }
 
+static void an_issuer_is_asked_by_tls_or_on_this_machine(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"https://login.example.org/realms/work",
+                                       "https://10.1.2.3:8443/", "http://127.0.0.1:9000",
+                                       "http://localhost/x", "http://[::1]:80/"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[200];
+        (void)snprintf(text, sizeof text,
+                       "[oauth]\nissuer = %s\naudience = us, api://them\n"
+                       "admin_subjects = auth0|1\ndefault_scopes = run, files:read\n",
+                       good[i]);
+        scoped(config_done) struct config c = parsed(text);
+        assert_string_equal(c.oauth.issuer, good[i]);
+        assert_string_equal(c.oauth.audience.items[1], "api://them");
+        assert_string_equal(c.oauth.admin_subjects.items[0], "auth0|1");
+        assert_int_equal(c.oauth.default_scopes.count, 2);
+    }
+    static const char *const bad[] = {"login.example.org",
+                                      "http://127.0.0.1.evil.org",
+                                      "http://localhost@evil.org",
+                                      "https://",
+                                      "https:///x",
+                                      "https://a.org/#x",
+                                      "ftp://a.org",
+                                      "http://localhost.evil.org"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200];
+        struct config c;
+        struct err e = {0};
+        int len = snprintf(text, sizeof text, "[oauth]\nissuer = %s\naudience = us\n", bad[i]);
+        assert_int_equal(config_parse(text, (size_t)len, NULL, &c, &e), -1);
+        assert_int_equal(e.code, ERR_INVALID);
+    }
+}
+
 static void an_encoder_is_here_off_or_an_endpoint_with_a_model(void **state)
 {
     (void)state;
@@ -606,6 +656,7 @@ static void an_encoder_is_here_off_or_an_endpoint_with_a_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_issuer_is_asked_by_tls_or_on_this_machine),
         cmocka_unit_test(an_encoder_is_here_off_or_an_endpoint_with_a_model),
         cmocka_unit_test(nothing_said_is_the_default),
         cmocka_unit_test(every_kind_of_value_is_understood),

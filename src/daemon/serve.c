@@ -24,7 +24,9 @@
 #include "daemon/serve_int.h"
 #include "http/exchange.h"
 #include "http/server.h"
+#include "mcp/mcp.h"
 #include "service/service.h"
+#include "service/shrink.h"
 #include "session/current.h"
 #include "session/images.h"
 #include "session/pool.h"
@@ -145,6 +147,25 @@ static int listen_everywhere(struct server *s, struct err *e)
     if (*s->socket_text && s->user.is_change &&
         lchown(s->socket_text + strlen("unix:"), s->user.uid, s->user.gid))
         return err_sys(e, errno, "give the socket to %s", s->user.name);
+    return 0;
+}
+
+/* The fixtures of the conformance suite are anybody's who can connect. */
+static int check_fixtures(const struct server *s, struct err *e)
+{
+    static const char *const here[] = {"unix:", "127.", "[::1]:"};
+    size_t count = s->config->server.listen.count + (*s->socket_text != '\0');
+    for (size_t i = 0; s->o->has_fixtures && i < count; i++) {
+        const char *address = http_server_address(s->http, i);
+        bool is_here = false;
+        for (size_t j = 0; j < sizeof here / sizeof *here; j++)
+            is_here = is_here || strncmp(address, here[j], strlen(here[j])) == 0;
+        if (!is_here)
+            return err_set(e, ERR_INVALID,
+                           "--conformance-fixtures asks for no key, so it listens on 127.0.0.1, "
+                           "[::1] or a unix socket only, not on %.80s",
+                           address);
+    }
     return 0;
 }
 
@@ -293,6 +314,18 @@ static const char *first_address(const struct config *c)
     return "";
 }
 
+static int open_mcp(struct server *s, struct err *e)
+{
+    const struct mcp_options options = {.service = s->service,
+                                        .files = s->files,
+                                        .events = s->events,
+                                        .shrinker = s->shrinker,
+                                        .state_key = s->sign_key,
+                                        .calls_max = s->config->server.workers / 2,
+                                        .has_fixtures = s->o->has_fixtures};
+    return mcp_open(&options, &s->mcp, e);
+}
+
 static int open_api(struct server *s, struct err *e)
 {
     const struct config *c = s->config;
@@ -306,6 +339,7 @@ static int open_api(struct server *s, struct err *e)
         .events = s->events,
         .webhooks = s->webhooks,
         .auditor = s->auditor,
+        .issuer = s->issuer,
         .log = &s->log,
         .metrics = s->metrics,
         .hosts = {(const char *const *)c->server.hosts.items, c->server.hosts.count},
@@ -314,6 +348,9 @@ static int open_api(struct server *s, struct err *e)
         .passwords = s->passwords,
         .public_url = c->server.public_url,
         .listen = first_address(c),
+        .mcp = mcp_handle,
+        .mcp_arg = s->mcp,
+        .mcp_is_open = s->o->has_fixtures,
         .sign_key = s->sign_key,
         .spool_fd = s->data.tmp_fd,
         .local_uid = s->started_by,
@@ -353,7 +390,7 @@ static int prepare(struct server *s, struct err *e)
 {
     raise_open_files();
     if (take_signals(s, e) || notify_open(&s->notify, e) || make_directories(s, e) ||
-        choose_socket(s, e) || listen_everywhere(s, e) ||
+        choose_socket(s, e) || listen_everywhere(s, e) || check_fixtures(s, e) ||
         spawner_open_for(s->o->spawn_path, s->o->kernel_path, s->o->load_path,
                          s->user.is_change ? s->user.uid : 0, &s->spawner, e))
         return -1;
@@ -366,9 +403,10 @@ static int prepare(struct server *s, struct err *e)
 static int build(struct server *s, struct err *e)
 {
     if (metrics_new(&s->metrics, e) || open_people(s, e) || meanings_open(s, e) ||
-        finding_prepare(s, e) || keeping_open(s, e) || telling_open(s, e) || open_images(s, e) ||
-        open_sessions(s, e) || open_service(s, e) || finding_open(s, e) || open_api(s, e) ||
-        oven_start(s, e) || watch_start(s, e))
+        finding_prepare(s, e) || keeping_open(s, e) || telling_open(s, e) || vouching_open(s, e) ||
+        open_images(s, e) || open_sessions(s, e) || open_service(s, e) || finding_open(s, e) ||
+        shrinking_open(s, e) || open_mcp(s, e) || open_api(s, e) || oven_start(s, e) ||
+        watch_start(s, e))
         return -1;
     s->is_ready = true;
     announce(s);
@@ -381,13 +419,16 @@ static void tear_down(struct server *s)
     oven_end(s);
     http_server_close(s->http);
     finding_stop(s);
+    mcp_close(s->mcp); /* what it tells of may call operations until then */
     api_close(s->api);
     figures_free(s->figures);
+    shrinker_close(s->shrinker);
     service_close(s->service);
     sessions_close(s->sessions);
     pool_close(s->pool);
     current_free(s->current);
     images_close(s->images);
+    vouching_close(s);
     telling_close(s);
     keeping_close(s);
     finding_close(s);

@@ -12,6 +12,8 @@
 #ifndef DAEMON_SERVE_H
 #define DAEMON_SERVE_H
 
+#include <stdbool.h>
+
 struct config;
 struct err;
 
@@ -19,6 +21,7 @@ struct serve_options {
     const char *spawn_path, *kernel_path, *load_path; /* the programs beside this one */
     const char *image_dir;       /* NULL: DATA/images; "off": no images, sessions start cold */
     const char *encoder_path;    /* weights of the sentence encoder; NULL: there are none */
+    bool has_fixtures;           /* /mcp is for the conformance suite; only on this machine */
     const struct config *config; /* borrowed */
     /* Reads the configuration again, for SIGHUP. */
     int (*reload)(void *arg, struct config *ret, struct err *e);

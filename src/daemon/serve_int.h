@@ -48,6 +48,8 @@ struct server {
     struct auditor *auditor;
     struct events *events;
     struct webhooks *webhooks;
+    struct issuer *issuer; /* NULL: none */
+    char *audiences[2];    /* of its tokens, when none are configured; owned */
     uint8_t sign_key[SIGN_KEY_LEN];
     struct images *images; /* NULL: none */
     struct current *current;
@@ -57,6 +59,8 @@ struct server {
     struct indexer *indexer; /* NULL: nothing is indexed, as are the next two */
     struct text_index *text_index;
     struct search *search;
+    struct shrinker *shrinker;
+    struct mcp *mcp;
     struct api *api;
     struct figures *figures;
 
@@ -80,6 +84,9 @@ void finding_changed(void *arg, const char *workspace); /* arg: the server */
 void finding_stop(struct server *s);
 void finding_close(struct server *s);
 
+/* shrinking.c: images made small; when sessions can be started. */
+int shrinking_open(struct server *s, struct err *e);
+
 /* watch.c: signals, the watchdog, ending when idle. */
 int watch_start(struct server *s, struct err *e);
 void watch_end(struct server *s);
@@ -95,6 +102,10 @@ void meanings_close(struct server *s);
 /* keeping.c: files, the store's upkeep; after the store and people. */
 int keeping_open(struct server *s, struct err *e);
 void keeping_close(struct server *s);
+
+/* vouching.c: the issuer of tokens, if there is one; after people. */
+int vouching_open(struct server *s, struct err *e);
+void vouching_close(struct server *s);
 
 /* telling.c: events, for who follows them and for webhooks; after keeping. */
 int telling_open(struct server *s, struct err *e);

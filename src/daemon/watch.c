@@ -16,7 +16,9 @@
 #include "base/scope.h"
 #include "daemon/serve_int.h"
 #include "http/server.h"
+#include "mcp/mcp.h"
 #include "service/service.h"
+#include "service/shrink.h"
 #include "session/spawner.h"
 #include "store/meta.h"
 #include "store/store.h"
@@ -132,8 +134,10 @@ static void *watch(void *arg)
     }
     upkeep_stop(s->upkeep); /* or a request for it would be waited for */
     locks_stop(s->files);   /* likewise */
+    mcp_stop(s->mcp);       /* and so would a client that is asked something */
     /* The listener drains meanwhile; both wait for the same runs. */
     service_stop(s->service, s->config->server.drain_s * 1000);
+    shrinker_stop(s->shrinker); /* what they made goes out as it is */
     return NULL;
 }
 

@@ -243,7 +243,8 @@ static void *launched(void *arg)
     job_unref(j);
     pthread_mutex_lock(&s->lock);
     s->launched--;
-    pthread_cond_broadcast(&s->quiet);
+    if (s->is_stopping) /* otherwise nobody waits for that */
+        pthread_cond_broadcast(&s->quiet);
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }

@@ -57,6 +57,11 @@ static inline void job_unrefp(struct job **j)
 }
 
 const char *job_id(const struct job *j);
+int64_t job_created_us(const struct job *j); /* wall clock: when it was asked for */
+
+/* Blocks until that there is this run is on disk: from then on any later server knows of it, too. Fails
+ * with ERR_UNAVAILABLE when the store has stopped. */
+int job_record(struct job *j, struct err *e);
 
 /* Waits its turn, runs the code, writes down the outcome. Fails when the code could not be run at
  * all (ERR_OVERLOADED, ERR_UNAVAILABLE ...); the run is over then, too. */
@@ -88,6 +93,7 @@ bool job_read(struct job *j, uint64_t seen, bool (*put)(void *arg, const struct 
 struct job_watch {
     struct job_watch *next;
     void (*more)(void *arg); /* must not block, nor call anything here */
+    bool is_for_end;         /* only when the run is over, not for every note */
     void *arg;
 };
 void job_watch(struct job *j, struct job_watch *w);

@@ -11,7 +11,8 @@
 void job_tell(struct job *j)
 {
     for (struct job_watch *w = j->watches; w; w = w->next)
-        w->more(w->arg);
+        if (!w->is_for_end || j->phase == JOB_OVER)
+            w->more(w->arg);
     pthread_cond_broadcast(&j->changed);
 }
 

@@ -22,6 +22,7 @@ struct run_card job_card(const struct job *j)
                              .tier = j->service->o.tier,
                              .language = run_language_name((enum run_language)j->language),
                              .name = j->name,
+                             .created_us = j->created_us,
                              .code = j->code,
                              .code_len = j->code_len};
 }

@@ -178,6 +178,16 @@ const char *job_id(const struct job *j)
     return j->id;
 }
 
+int64_t job_created_us(const struct job *j)
+{
+    return j->created_us;
+}
+
+int job_record(struct job *j, struct err *e)
+{
+    return meta_settle(j->service->o.meta, e);
+}
+
 /* The oldest that lingers, out of the list; NULL if none is due. */
 static struct job *take_due(struct service *s, int64_t now_us)
 {
@@ -285,6 +295,7 @@ static void put_row(struct service *s, const struct run_row *row, struct buf *ou
                             .tier = s->o.tier,
                             .language = row->language,
                             .name = row->name,
+                            .created_us = row->created_us,
                             .code = row->code ? row->code : "",
                             .code_len = row->code ? row->code_len : 0};
     struct job *j = job_get(s, row->id);

@@ -273,6 +273,8 @@ static void put_card(struct json_writer *w, const struct run_card *card, const c
     put_field(w, "workspace_id", card->workspace_id);
     put_field(w, "status", status);
     put_field(w, "language", card->language);
+    if (card->created_us)
+        object_time(w, "created_at", card->created_us);
     if (!card->code)
         return;
     put_field(w, "name", card->name);

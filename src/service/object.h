@@ -24,8 +24,9 @@ struct run_card {
     const char *workspace_id; /* NULL: null */
     const char *tier;
     const char *language;
-    const char *name; /* NULL: null */
-    const char *code; /* NULL: it and the name are left out */
+    const char *name;   /* NULL: null */
+    int64_t created_us; /* when it was asked for; 0: that is left out */
+    const char *code;   /* NULL: it and the name are left out */
     size_t code_len;
     const struct desk_inputs *inputs; /* what it read; NULL: it is left out */
 };

@@ -213,6 +213,11 @@ void service_close(struct service *s)
     free(s);
 }
 
+const struct limits *service_limits_max(const struct service *s)
+{
+    return &s->o.limits_max;
+}
+
 void service_look(struct service *s, struct service_info *ret)
 {
     pthread_mutex_lock(&s->lock);

@@ -91,4 +91,7 @@ struct service_info {
 
 void service_look(struct service *s, struct service_info *ret);
 
+/* The most that a session may ask for. Borrowed. */
+const struct limits *service_limits_max(const struct service *s);
+
 #endif

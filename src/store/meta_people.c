@@ -3,14 +3,17 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "store/audit.h"
 #include "store/meta_int.h"
 
 static const struct {
-    const char *insert, *get, *find_external, *count, *count_of, *list, *list_top, *list_of, *quota;
+    const char *insert, *get, *find_external, *count, *count_of, *list, *list_top, *list_of, *quota,
+        *disable, *disabled;
 } principal_sql = {
-#define COLUMNS \
-    "SELECT id, kind, name, parent, external, workspace, created, bytes_max FROM principals "
+#define COLUMNS                                                                         \
+    "SELECT id, kind, name, parent, external, workspace, created, bytes_max, disabled " \
+    "FROM principals "
 #define ORDER "AND (created, id) < (?1, ?2) ORDER BY created DESC, id DESC LIMIT ?3"
     .insert = "INSERT INTO principals (id, kind, name, parent, external, workspace, created) "
               "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -22,6 +25,9 @@ static const struct {
     .list_top = COLUMNS "INDEXED BY principals_parent WHERE parent IS NULL " ORDER,
     .list_of = COLUMNS "INDEXED BY principals_parent WHERE parent = ?4 " ORDER,
     .quota = "UPDATE principals SET bytes_max = ?2 WHERE id = ?1",
+    .disable = "UPDATE principals SET disabled = CASE WHEN ?2 > 0 AND disabled > 0 THEN disabled "
+               "ELSE ?2 END WHERE id = ?1",
+    .disabled = "SELECT id FROM principals WHERE disabled > 0",
 #undef COLUMNS
 };
 
@@ -38,7 +44,8 @@ static int read_principal(const struct sql_rows *rows, void *ret, struct err *e)
     struct principal_row *r = ret;
     *r = (struct principal_row){.kind = (enum principal_kind)sql_int(rows, 1),
                                 .created_us = sql_int(rows, 6),
-                                .bytes_max = (uint64_t)sql_int(rows, 7)};
+                                .bytes_max = (uint64_t)sql_int(rows, 7),
+                                .disabled_us = sql_int(rows, 8)};
     sql_id(rows, 0, r->id);
     sql_id(rows, 3, r->parent);
     sql_id(rows, 5, r->workspace);
@@ -165,6 +172,41 @@ int meta_principal_quota(struct meta *m, const char *id, uint64_t bytes_max, str
 {
     struct quota_job j = {id, bytes_max};
     return db_write(m->db, set_quota, &j, e);
+}
+
+struct disable_job {
+    const char *id;
+    int64_t disabled_us;
+};
+
+static int set_disabled(struct db_conn *c, void *arg, struct err *e)
+{
+    const struct disable_job *j = arg;
+    if (sql_run(c, principal_sql.disable, SQL_WITH(SQL_TEXT(j->id), SQL_INT(j->disabled_us)), e))
+        return -1;
+    return sql_changes(c) ? 0 : err_set(e, ERR_NOT_FOUND, "there is no principal %s", j->id);
+}
+
+int meta_principal_disable(struct meta *m, const char *id, int64_t disabled_us, struct err *e)
+{
+    struct disable_job j = {id, disabled_us};
+    return db_write(m->db, set_disabled, &j, e);
+}
+
+int meta_principals_disabled(struct meta *m, int (*put)(void *arg, const char *id, struct err *e),
+                             void *arg, struct err *e)
+{
+    scoped(db_read_endp) struct db_conn *c = NULL;
+    scoped(sql_rows_done) struct sql_rows rows = {0};
+    if (db_read_begin(m->db, &c, e))
+        return -1;
+    int got = sql_query(c, principal_sql.disabled, SQL_NOTHING, &rows, e);
+    while (!got && (got = sql_next(&rows, e)) == 1) {
+        char id[ID_SIZE];
+        sql_id(&rows, 0, id);
+        got = put(arg, id, e);
+    }
+    return got;
 }
 
 /* ---- settings ---- */

@@ -421,5 +421,10 @@ static const char team[] =
 
     "ALTER TABLE workspaces ADD COLUMN intelligence INTEGER NOT NULL DEFAULT 0;";
 
-const char *const meta_migrations[] = {people, work, files, team};
+/* Principals who are not let in any more, whatever they come with. */
+static const char disabled[] =
+    "ALTER TABLE principals ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;" /* 0: they are */
+    "CREATE INDEX principals_disabled ON principals (disabled) WHERE disabled > 0;";
+
+const char *const meta_migrations[] = {people, work, files, team, disabled};
 const size_t meta_migration_count = sizeof meta_migrations / sizeof *meta_migrations;

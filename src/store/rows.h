@@ -25,6 +25,7 @@ struct principal_row {
     char workspace[ID_SIZE]; /* its default one */
     uint64_t bytes_max;      /* quota of all that it owns; 0: none */
     int64_t created_us;
+    int64_t disabled_us; /* since when it is not let in; 0: it is */
     void *owned;
 };
 

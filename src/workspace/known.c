@@ -112,6 +112,10 @@ bool people_still_knows(struct people *p, const struct who *who, int64_t now_us)
 {
     bool is_known = !*who->key;
     pthread_rwlock_rdlock(&p->lock);
+    if (disabled_has(p, who)) {
+        pthread_rwlock_unlock(&p->lock);
+        return false;
+    }
     for (size_t i = 0; i < KEY_BUCKETS && !is_known; i++)
         for (const struct known_key *k = p->buckets[i]; k; k = k->next)
             is_known = is_known || (strcmp(k->who.key, who->key) == 0 && !is_expired(k, now_us));
@@ -180,7 +184,7 @@ int people_who(struct people *p, struct str secret, int64_t now_us, struct who *
             return -1;
         pthread_rwlock_rdlock(&p->lock);
         struct known_key *k = find(p, sha256);
-        is_known = k && !is_expired(k, now_us);
+        is_known = k && !is_expired(k, now_us) && !disabled_has(p, &k->who);
         if (is_known) {
             *ret = k->who;
             is_noted = is_noteworthy(k, now_us);

@@ -185,7 +185,7 @@ int people_open(const struct people_options *options, struct people **ret, struc
         return err_set(e, ERR_NO_MEMORY, "open the keys");
     p->meta = options->meta;
     pthread_rwlock_init(&p->lock, NULL);
-    if (open_admin(p, options->now_us, e) || open_keys(p, options, e)) {
+    if (open_admin(p, options->now_us, e) || disabled_load(p, e) || open_keys(p, options, e)) {
         people_close(p);
         return -1;
     }
@@ -202,6 +202,7 @@ void people_close(struct people *p)
             next = k->next;
             free(k);
         }
+    disabled_done(p);
     pthread_rwlock_destroy(&p->lock);
     explicit_bzero(p->new_secret, sizeof p->new_secret);
     free(p);
@@ -219,11 +220,11 @@ void people_local(struct people *p, struct who *ret)
 
 /* ---- on behalf of ---- */
 
-static int make_child(struct people *p, const struct who *who, const char *name, int64_t now_us,
-                      struct principal_row *ret, struct err *e)
+static int make_child(struct people *p, const struct who *who, const char *external,
+                      const char *name, int64_t now_us, struct principal_row *ret, struct err *e)
 {
     struct principal_row row = {
-        .kind = PRINCIPAL_HUMAN, .name = name, .external = name, .created_us = now_us};
+        .kind = PRINCIPAL_HUMAN, .name = name, .external = external, .created_us = now_us};
     memcpy(row.parent, who->principal, ID_SIZE);
     const struct audit_entry entry = {
         .event = "createPrincipal", .principal = who->principal, .key = who->key, .via = "server"};
@@ -235,7 +236,15 @@ static int make_child(struct people *p, const struct who *who, const char *name,
     if (failed)
         return -1;
     /* Either ours, or somebody else was faster. */
-    return meta_principal_find_external(p->meta, who->principal, name, ret, e);
+    return meta_principal_find_external(p->meta, who->principal, external, ret, e);
+}
+
+int principal_child(struct people *p, const struct who *maker, const char *external,
+                    const char *name, int64_t now_us, struct principal_row *ret, struct err *e)
+{
+    if (meta_principal_find_external(p->meta, maker->principal, external, ret, e) == 0)
+        return 0;
+    return e->code == ERR_NOT_FOUND ? make_child(p, maker, external, name, now_us, ret, e) : -1;
 }
 
 int people_behalf(struct people *p, const struct who *who, struct str name, int64_t now_us,
@@ -249,9 +258,13 @@ int people_behalf(struct people *p, const struct who *who, struct str name, int6
     memcpy(text, name.ptr, name.len);
     text[name.len] = '\0';
     struct principal_row row;
-    if (meta_principal_find_external(p->meta, who->principal, text, &row, e) &&
-        (e->code != ERR_NOT_FOUND || make_child(p, who, text, now_us, &row, e)))
+    if (principal_child(p, who, text, text, now_us, &row, e))
         return err_wrap(e, "on_behalf_of");
+    if (row.disabled_us) {
+        principal_row_done(&row);
+        return err_set(e, ERR_DENIED,
+                       "on_behalf_of: they were disabled by an admin of this server");
+    }
     struct who child = *who;
     child.scopes &= ~(uint32_t)SCOPE_ADMIN;
     child.is_admin = false;

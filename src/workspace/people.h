@@ -119,6 +119,22 @@ void people_local(struct people *p, struct who *ret);
 int people_behalf(struct people *p, const struct who *who, struct str name, int64_t now_us,
                   struct who *ret, struct err *e);
 
+/* ---- people whom somebody else vouches for ---- */
+
+/* The principal that stands for an issuer of tokens, made on first use. Nobody comes as this one; whoever comes with
+ * its tokens are its sub-principals, called by what their `sub` says. */
+int people_issuer(struct people *p, const char *url, int64_t now_us, char ret[ID_SIZE],
+                  struct err *e);
+
+/* Who a token of that issuer is about: `subject` (1 to 256 bytes), who is called `name` when first seen (NULL, or
+ * not to be used as a name: as the subject is). Sets principal, workspace and parent; the rest is what the
+ * token gives. Fails with ERR_DENIED for one that was disabled, ERR_INVALID. */
+int people_subject(struct people *p, const char *issuer, const char *subject, const char *name,
+                   int64_t now_us, struct who *ret, struct err *e);
+
+/* Whether they are not let in any more. Does not block. */
+bool people_is_disabled(struct people *p, const struct who *who);
+
 /* ---- what the API offers. Making keys and principals needs SCOPE_ADMIN: ERR_DENIED ---- */
 
 struct key_wishes {
@@ -154,6 +170,11 @@ int people_principal_create(struct people *p, const struct who *who, enum princi
 /* Oneself and one's sub-principals; others are ERR_NOT_FOUND to who is no admin. */
 int people_principal_get(struct people *p, const struct who *who, const char *id,
                          struct principal_row *ret, struct err *e);
+/* From its return on nobody is let in as this principal, nor on its keys as somebody else, until that is taken back:
+ * its keys do not work, nor do tokens. What it has stays. Not the server's own admin: ERR_CONFLICT. */
+int people_principal_disable(struct people *p, const struct who *who, const char *id,
+                             bool is_disabled, int64_t now_us, struct principal_row *ret,
+                             struct err *e);
 /* All for an admin, otherwise one's sub-principals. */
 int people_principal_list(struct people *p, const struct who *who, const struct page *page,
                           struct principal_rows *ret, struct err *e);

@@ -33,6 +33,10 @@ struct people {
     struct known_key *buckets[KEY_BUCKETS];
     uint64_t key_count;      /* of those in the buckets, and of those being made */
     _Atomic uint64_t losses; /* how often one was taken away */
+    struct disabled {
+        char (*ids)[ID_SIZE]; /* of principals who are not let in, sorted; owned */
+        size_t count, room;
+    } disabled;
 };
 
 int secret_hash(struct str secret, uint8_t ret[HASH_LEN], struct err *e);
@@ -58,6 +62,18 @@ int people_keys_end(struct people *p, const char *principal, const char *name, u
 /* Writes a principal and its default workspace. `row` needs kind, name and created; the rest is
  * filled in. */
 int principal_make(struct people *p, struct principal_row *row, uint64_t max, struct err *e);
+
+/* The sub-principal that `maker` (a principal; `key` "": without one) calls `external`, made on first use with that
+ * name. */
+int principal_child(struct people *p, const struct who *maker, const char *external,
+                    const char *name, int64_t now_us, struct principal_row *ret, struct err *e);
+
+/* ---- disabled.c: principals who are not let in ---- */
+
+int disabled_load(struct people *p, struct err *e);
+void disabled_done(struct people *p);
+/* With p->lock held: whether they, or on whose keys they come, are among them. */
+bool disabled_has(const struct people *p, const struct who *who);
 
 /* 1 to PEOPLE_NAME_MAX bytes of UTF-8 without control characters. */
 int check_text(const char *what, struct str text, struct err *e);

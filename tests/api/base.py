@@ -26,7 +26,8 @@ IMAGES = os.environ.get("CICADA_IMAGE_DIR", "off")
 class Server:
     """`cicada serve` with a data directory and a port of its own."""
 
-    def __init__(self, data=None, settings=None, wait=True):
+    def __init__(self, data=None, settings=None, wait=True, arguments=()):
+        self.arguments = arguments
         self.own_data = data is None
         self.data = data or tempfile.mkdtemp(prefix="cicada-api-", dir="/var/tmp")
         os.chmod(self.data, 0o755)
@@ -46,7 +47,7 @@ class Server:
         self.ready = threading.Event()
         self.address = None
         self.process = subprocess.Popen(
-            [CICADA, "serve", "--listen", "127.0.0.1:0", "--data", self.data + "/data"],
+            [CICADA, "serve", "--listen", "127.0.0.1:0", "--data", self.data + "/data", *self.arguments],
             env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, errors="replace", start_new_session=True)
         self.reader = threading.Thread(target=self.read, daemon=True)

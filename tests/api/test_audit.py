@@ -18,7 +18,7 @@ AUDIT = "/api/v1/audit"
 NOBODY = "ses_000000000000000000000000"
 
 # What needs no key and only shows: health, the description of all this, the page that an invitation leads to.
-TELL_NOTHING = {"getHealth", "getReadiness", "getOpenApi", "openInvite"}
+TELL_NOTHING = {"getHealth", "getReadiness", "getOpenApi", "openInvite", "getResourceMetadata", "getMcpResourceMetadata"}
 
 
 def lines_of(answer):

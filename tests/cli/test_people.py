@@ -36,6 +36,16 @@ class People(Served):
         self.assertEqual(1, len(self.objects("claim", "ls", "-w", "reports")))
         self.fails(125, "claim", "create", "-w", "default")
 
+    def test_who_is_disabled_cannot_come_in(self):
+        self.good("principal", "create", "bot", "--kind", "agent")
+        key = self.good("key", "create", "--principal", "bot", "--name", "k", "--scopes", "run").out.strip()
+        self.assertIn("not let in", self.good("principal", "disable", "bot").err)
+        self.assertIsNotNone({p["name"]: p for p in self.objects("principal", "ls")}["bot"]["disabled_at"])
+        self.fails(77, "sessions", "ls", env=self.environment(CICADA_API_KEY=key))
+        self.assertIn("let in again", self.good("principal", "enable", "bot").err)
+        self.good("sessions", "ls", env=self.environment(CICADA_API_KEY=key))
+        self.fails(2, "principal", "disable", "nobody")
+
     def test_usage(self):
         self.good("run", "-w", "reports", "-c", "print(1)")
         report = self.object("usage")
