@@ -156,7 +156,7 @@ def fields_of(data):
         if mime == "text/plain":
             encoded = cut(encoded)
         if len(encoded) > DATA_MAX or total + len(encoded) > BUNDLE_MAX:
-            notes.append(f"[{mime} of {len(encoded) / (1 << 20):.1f} MiB left out: too large]")
+            notes.append(f"[{mime} of {len(encoded) / (1 << 20):.1f} MiB left out: too large; save it to a file in /mnt/data]")
             continue
         total += len(encoded)
         entries.append((mime, form, encoded))

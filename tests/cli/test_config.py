@@ -77,7 +77,7 @@ class Config(Case):
         self.assertEqual((ROOT / "packaging/cicada.conf").read_text(), ran.out)
         parser = configparser.ConfigParser()
         parser.read_string(ran.out)
-        self.assertEqual(["server", "sessions", "runs", "workspaces", "store", "search", "webhooks", "limits"], parser.sections())
+        self.assertEqual(["server", "sessions", "runs", "workspaces", "store", "search", "webhooks", "oauth", "limits"], parser.sections())
 
     def test_the_reference_is_in_the_manual(self):
         ran = self.config("reference")
