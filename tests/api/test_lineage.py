@@ -6,7 +6,7 @@ import tempfile
 import unittest
 import urllib.parse
 
-from base import IMAGES, ROOT, Client
+from base import IMAGES, ROOT, Client, eventually
 from files import FilesTest
 
 import nbformat
@@ -124,10 +124,15 @@ _cicada.send(76, ((20, b'x' * 5000), (22, 1)), False)
         run = self.run_in(self.session(), "open('raw.csv').read()\nimport os; os._exit(3)", end="crashed")
         self.assertFalse(run["reads_complete"])
 
+    def baked_session(self):
+        """A server that has just begun may not have looked at its image yet, and starts sessions cold."""
+        session = self.session()
+        return session if self.client.ok("GET", f"/api/v1/sessions/{session}")["baked"] else None
+
     @unittest.skipIf(IMAGES == "off", "a session that started cold cannot sleep or branch")
     def test_after_sleeping_and_in_a_branch_it_goes_on(self):
         self.make("raw.csv", RAW)
-        session = self.session()
+        session = eventually(self.baked_session, 120)
         self.run_in(session, "x = 1")
         self.client.ok("POST", f"/api/v1/sessions/{session}/sleep")
         self.assertEqual(self.reads(self.run_in(session, "open('raw.csv').read()")), {("raw.csv", 1, False)})

@@ -294,10 +294,11 @@ class Keys(Base):
     def test_tokens_for_others_make_no_questions(self):
         self.serve()
         self.assertEqual(self.status(self.issuer.token("a")), 200)
+        before = self.issuer.fetches()  # one at the start, and one more if the first token came before its answer
         stranger = Key("unknown")
         for wrong in ({"aud": "x"}, {"iss": "https://x.example.org"}, {"exp": 1}):
             self.assertEqual(self.status(self.issuer.token("a", key=stranger, **wrong)), 401)
-        self.assertEqual(self.issuer.fetches(), 1)
+        self.assertEqual(self.issuer.fetches(), before)
 
     def test_an_issuer_that_went_away_is_still_believed(self):
         self.serve()
