@@ -317,7 +317,6 @@ static const char *first_address(const struct config *c)
 static int open_mcp(struct server *s, struct err *e)
 {
     const struct mcp_options options = {.service = s->service,
-                                        .files = s->files,
                                         .events = s->events,
                                         .shrinker = s->shrinker,
                                         .state_key = s->sign_key,

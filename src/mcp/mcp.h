@@ -18,14 +18,12 @@
 struct call;
 struct err;
 struct events;
-struct files;
 struct mcp;
 struct service;
 struct shrinker;
 
 struct mcp_options {
     struct service *service; /* borrowed, as all of these */
-    struct files *files;
     struct events *events;
     struct shrinker *shrinker; /* makes images small; NULL: large ones are links only */
     const uint8_t *state_key;  /* 32 bytes: signs what clients carry for us */

@@ -9,7 +9,7 @@
  *     native_header(&n, "If-Match", etag);
  *     if (native_call(m, &n, e))
  *         return -1;
- *     n.status, n.json, n.out, native_answer_header(&n, "ETag")
+ *     n.status, n.json, n.answer.out, native_answer_header(&n, "ETag")
  *
  * It is the same operation that a request would reach, with the same checks, limits and entry in the
  * audit (api/inner.h); there is no request, so it costs microseconds. On failure e is what the API
