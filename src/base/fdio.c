@@ -118,9 +118,15 @@ int fd_recv(int sock, void *bytes, size_t size, size_t *ret_len, int *fds, size_
     struct msghdr msg = {
         .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     ssize_t n;
-    do
+    bool was_reset = false;
+    for (;;) {
         n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n >= 0 || errno != ECONNRESET || was_reset)
+            break;
+        was_reset = true; /* told once; what was sent before comes after it */
+    }
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return err_set(e, ERR_UNAVAILABLE, "no message yet");
     if (n < 0)

@@ -30,7 +30,8 @@ int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t fd_c
 
 /* Receives one message of at most `size` bytes and at most `fds_max` descriptors, which become the
  * caller's, O_CLOEXEC. *ret_len is 0 at end of file. Fails with ERR_PROTOCOL when the message or its
- * descriptors do not fit; a non-blocking socket without a message fails with ERR_UNAVAILABLE. */
+ * descriptors do not fit; a non-blocking socket without a message fails with ERR_UNAVAILABLE. What the other end
+ * sent before it was closed is received, also when it left something unread. */
 int fd_recv(int sock, void *bytes, size_t size, size_t *ret_len, int *fds, size_t fds_max,
             size_t *ret_fd_count, struct err *e);
 

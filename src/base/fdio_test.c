@@ -234,6 +234,24 @@ static void messages_keep_their_borders(void **state)
     assert_int_equal(len, 5);
 }
 
+static void what_was_said_before_the_other_left_is_heard(void **state)
+{
+    (void)state;
+    scoped(pair_done) struct pair p = packets();
+    struct err e = {0};
+    int none[1];
+    char bytes[16];
+    size_t len = 0, count = 99;
+    assert_int_equal(fd_send(p.far, "unread", 6, NULL, 0, &e), 0);
+    assert_int_equal(fd_send(p.near, "last", 4, NULL, 0, &e), 0);
+    (void)close(p.near); /* with something unread: the far end has a reset and the message */
+    p.near = -1;
+    assert_int_equal(fd_recv(p.far, bytes, sizeof bytes, &len, none, 0, &count, &e), 0);
+    assert_int_equal(len, 4);
+    assert_int_equal(fd_recv(p.far, bytes, sizeof bytes, &len, none, 0, &count, &e), 0);
+    assert_int_equal(len, 0);
+}
+
 static void as_many_descriptors_as_agreed_fit_and_one_more_does_not(void **state)
 {
     (void)state;
@@ -379,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_of_the_wrong_kind_is_an_error),
         cmocka_unit_test(a_message_and_its_descriptors_arrive_together),
         cmocka_unit_test(messages_keep_their_borders),
+        cmocka_unit_test(what_was_said_before_the_other_left_is_heard),
         cmocka_unit_test(as_many_descriptors_as_agreed_fit_and_one_more_does_not),
         cmocka_unit_test(a_stranger_who_sends_more_than_we_ever_take_leaks_nothing),
         cmocka_unit_test(a_control_message_of_another_kind_is_refused),
