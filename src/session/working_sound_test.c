@@ -437,7 +437,8 @@ static void what_was_told_last_is_what_is_there(void **state)
             hammers[i] = (struct hammer){w->data.dir_fd, round * 2 + i + 1, &is_over};
             assert_int_equal(pthread_create(&threads[i], NULL, hammer, &hammers[i]), 0);
         }
-        for (int64_t end_us = clock_us() + 150000; clock_us() < end_us;) {
+        for (int64_t end_us = clock_us() + 150000;
+             clock_us() < end_us || m.told < 10 * (round + 1);) { /* however slow the machine is */
             scoped(capture_done) struct capture found = {0};
             OK(working_look(w, &sink, &found, e));
         }
@@ -449,7 +450,6 @@ static void what_was_told_last_is_what_is_there(void **state)
         expect_mirrored(&m, &s);
         w->is_clock_fine = w->is_clock_fine && round < 5; /* then as on older machines */
     }
-    assert_true(m.told > 100);
     for (size_t i = 0; i < FILES; i++)
         free(m.texts[i]);
 }
