@@ -11,24 +11,32 @@
 
 /* ---- what they take ---- */
 
+static const char *const kinds[] = {"plain", "container", "files", NULL}; /* enum workspace_kind */
+
 struct create_args {
     const char *name;
+    int kind;
 };
 
 static const struct json_field create_fields[] = {
     {JF_TEXT(struct create_args, name), .required = true, .min = 1, .max = PEOPLE_NAME_MAX,
      .doc = "unique among yours; can be used instead of the id"},
+    {JF_CHOICE(struct create_args, kind, kinds),
+     .doc = "what it is for; all but plain ones are left out of lists"},
     {0},
 };
 
 struct page_args {
     const char *cursor;
     int64_t limit;
+    int kind;
 };
 
 static const struct json_field page_fields[] = {
     {JF_TEXT(struct page_args, cursor), .max = 128, .doc = "next_cursor of the page before"},
     {JF_INT(struct page_args, limit), .min = 1, .max = PAGE_MAX, .preset = 100},
+    {JF_CHOICE(struct page_args, kind, kinds),
+     .doc = "which ones: those of containers and of files are hidden otherwise"},
     {0},
 };
 
@@ -99,7 +107,8 @@ static int create(struct call *c, struct err *e)
     scoped(workspace_row_done) struct workspace_row ws = {0};
     if (c->once.state == ONCE_AGAIN)
         return named_workspace(c, c->once.subject, RIGHT_READ, &ws, e) || show(c, &ws, e) ? -1 : 0;
-    if (files_workspace_create(c->api->o.files, &c->who, in->name, &ws, e))
+    if (files_workspace_create_kind(c->api->o.files, &c->who, in->name,
+                                    (enum workspace_kind)in->kind, &ws, e))
         return -1;
     once_made(&c->once, ws.id);
     return show(c, &ws, e);
@@ -112,7 +121,8 @@ static int list(struct call *c, struct err *e)
     struct json_writer w = JSON_WRITER(&c->out);
     struct workspace_rows rows;
     int failed = 0;
-    if (files_workspace_list(c->api->o.files, &c->who, &page, &rows, e))
+    if (files_workspace_list(c->api->o.files, &c->who, (enum workspace_kind)in->kind, &page, &rows,
+                             e))
         return -1;
     jw_object(&w);
     jw_key(&w, "data");

@@ -185,6 +185,9 @@ void object_workspace(struct json_writer *w, const struct workspace_row *ws, con
     jw_bool(w, is_default);
     object_time(w, "created_at", ws->created_us);
     put_number(w, "rev", ws->rev);
+    static const char *const kinds[] = {"plain", "container", "files"};
+    jw_key(w, "kind");
+    jw_text(w, kinds[ws->kind]);
     jw_key(w, "intelligence");
     jw_bool(w, ws->has_intelligence);
     object_usage(w, ws);

@@ -115,12 +115,26 @@ static void clear(struct service *s)
             return;
 }
 
+void service_on_tidy(struct service *s, void (*fn)(void *arg, int64_t now_us), void *arg)
+{
+    pthread_mutex_lock(&s->lock);
+    s->on_tidy = fn;
+    s->on_tidy_arg = arg;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void tidy(struct service *s)
 {
     struct err ignored = {0};
     (void)files_tidy(s->o.files, clock_wall_us(), &ignored);
     clear(s);
     checkouts_tidy(s->checkouts);
+    pthread_mutex_lock(&s->lock);
+    void (*also)(void *, int64_t) = s->on_tidy;
+    void *arg = s->on_tidy_arg;
+    pthread_mutex_unlock(&s->lock);
+    if (also)
+        also(arg, clock_wall_us());
 }
 
 /* False when it is time to end. */

@@ -48,7 +48,7 @@ static void sweep(struct service *s, const struct who *who)
     struct err ignored = {0}; /* the next one tries again */
     const struct page page = {.limit = PAGE_MAX};
     int64_t before_us = clock_wall_us() - 2 * (int64_t)REPRODUCE_WALL_MS * 1000;
-    if (meta_workspace_list(s->o.meta, who->principal, &page, &rows, &ignored))
+    if (meta_workspace_list(s->o.meta, who->principal, WORKSPACE_PLAIN, &page, &rows, &ignored))
         return;
     for (size_t i = 0; i < rows.count; i++) {
         const struct workspace_row *ws = &rows.items[i];

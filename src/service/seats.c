@@ -362,7 +362,11 @@ int seat_create(struct service *s, const struct who *who, const struct seat_wish
         return -1;
     assert(seat);
     seat->is_one_shot = wishes->is_one_shot;
-    if (meta_session_insert(s->o.meta, &row, wishes->is_one_shot ? META_SOON : META_NOW, e)) {
+    enum meta_when when = wishes->is_one_shot ? META_SOON : META_NOW;
+    int failed = meta_session_insert(s->o.meta, &row, when, e);
+    if (failed && e->code == ERR_LIMIT && seats_make_room(s, who, &row))
+        failed = meta_session_insert(s->o.meta, &row, when, e);
+    if (failed) {
         if (e->code == ERR_CONFLICT)
             (void)err_set(e, ERR_CONFLICT, "a session called %.100s is open already", row.name);
         desk_remove(seat->desk);

@@ -81,6 +81,9 @@ void service_stop(struct service *s, uint32_t drain_ms);
 /* After service_stop, when nobody holds a seat or a job. NULL is fine. */
 void service_close(struct service *s);
 
+/* fn(arg, wall clock) is called now and then, on the keeper's thread, for what others keep that time takes away. NULL: nobody is. */
+void service_on_tidy(struct service *s, void (*fn)(void *arg, int64_t now_us), void *arg);
+
 struct service_info {
     size_t awake, running, waiting, jobs;
     uint64_t sleeps, wakes; /* ever */

@@ -105,6 +105,8 @@ struct service {
     struct service_options o;
     struct gate gate;
     pthread_mutex_t lock; /* protects the tables and counts below */
+    void (*on_tidy)(void *arg, int64_t now_us);
+    void *on_tidy_arg;
     pthread_cond_t quiet; /* a launched job ended, or the keeper is wanted */
     struct seat *seats[TABLE_SIZE];
     struct job *jobs[TABLE_SIZE];
@@ -152,6 +154,8 @@ int seat_make_room(struct seat *s, struct err *e);
 int seat_doze(struct seat *s, bool must, struct err *e);
 
 int seat_check_name(const char *name, struct err *e); /* NULL is fine */
+/* seats_room.c: true when there is one session less of theirs, for a container. */
+bool seats_make_room(struct service *s, const struct who *who, const struct session_row *row);
 void seat_set_max(struct service *s, const struct who *who, struct session_row *row);
 
 /* The seat in memory, or NULL; held. With service->lock not held. */

@@ -63,11 +63,14 @@ int meta_workspace_get(struct meta *m, const char *id, struct workspace_row *ret
 int meta_workspace_find(struct meta *m, const char *owner, const char *name,
                         struct workspace_row *ret, struct err *e);
 /* `owner` NULL: all. */
-int meta_workspace_list(struct meta *m, const char *owner, const struct page *page,
-                        struct workspace_rows *ret, struct err *e);
+int meta_workspace_list(struct meta *m, const char *owner, enum workspace_kind kind,
+                        const struct page *page, struct workspace_rows *ret, struct err *e);
 /* Those that a principal owns or is a member of. */
-int meta_workspace_list_for(struct meta *m, const char *principal, const struct page *page,
-                            struct workspace_rows *ret, struct err *e);
+int meta_workspace_list_for(struct meta *m, const char *principal, enum workspace_kind kind,
+                            const struct page *page, struct workspace_rows *ret, struct err *e);
+
+int meta_workspace_count(struct meta *m, const char *owner, enum workspace_kind kind, uint64_t *ret,
+                         struct err *e);
 
 /* ---- keys ---- */
 
@@ -136,6 +139,10 @@ int meta_session_list(struct meta *m, const struct session_filter *filter, const
                       struct session_rows *ret, struct err *e);
 int meta_session_count(struct meta *m, const struct session_filter *filter, uint64_t *ret,
                        struct err *e);
+
+/* Open ones in workspaces of a kind, those first that nobody used for longest. */
+int meta_session_list_unused(struct meta *m, const char *principal, enum workspace_kind kind,
+                             uint32_t limit, struct session_rows *ret, struct err *e);
 
 /* ---- runs ---- */
 

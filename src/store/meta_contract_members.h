@@ -78,7 +78,7 @@ static inline void pages_for(struct meta *m, const char *principal, uint32_t lim
     for (bool has_more = true; has_more;) {
         struct workspace_rows rows;
         const struct page page = {.limit = limit, .cursor = *cursor ? cursor : NULL};
-        OK(meta_workspace_list_for(m, principal, &page, &rows, e));
+        OK(meta_workspace_list_for(m, principal, WORKSPACE_ANY, &page, &rows, e));
         assert_true(rows.count <= limit);
         for (size_t i = 0; i < rows.count; i++)
             buf_fmt(out, "%s ", rows.items[i].id);

@@ -114,11 +114,11 @@ static inline void a_workspace_needs_an_owner(void **state)
     OK(meta_workspace_insert(m, &w, e));
     struct workspace_rows list;
     struct page page = {.limit = 10};
-    OK(meta_workspace_list(m, "prn_a", &page, &list, e));
+    OK(meta_workspace_list(m, "prn_a", WORKSPACE_ANY, &page, &list, e));
     assert_int_equal(list.count, 2);
     assert_string_equal(list.items[0].id, "ws_2");
     workspace_rows_done(&list);
-    OK(meta_workspace_list(m, NULL, &page, &list, e));
+    OK(meta_workspace_list(m, NULL, WORKSPACE_ANY, &page, &list, e));
     assert_int_equal(list.count, 3);
     workspace_rows_done(&list);
     contract_close(m);

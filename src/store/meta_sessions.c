@@ -12,8 +12,8 @@
 enum drive { BY_NAME, BY_OPEN_PRINCIPAL, BY_PRINCIPAL, BY_OPEN_KEY, BY_WORKSPACE, BY_OPEN, BY_ALL };
 
 static const struct {
-    const char *insert, *get, *name_taken, *open_of_principal, *open_of_key, *update, *set_options,
-        *used, *close, *unlock, *is_closed, *subject;
+    const char *insert, *get, *name_taken, *open_of_principal, *open_of_key, *least_used, *update,
+        *set_options, *used, *close, *unlock, *is_closed, *subject;
     struct {
         const char *list, *count;
     } by[7];
@@ -41,6 +41,9 @@ static const struct {
                   " AND id <> ?3",
     .open_of_principal = "SELECT count(*) FROM sessions WHERE principal = ?1 AND closed = 0",
     .open_of_key = "SELECT count(*) FROM sessions WHERE key_id = ?1 AND closed = 0",
+    .least_used = COLUMNS "INDEXED BY sessions_open_principal WHERE principal = ?1 AND closed = 0"
+                          " AND workspace IN (SELECT id FROM workspaces WHERE kind = ?2)"
+                          " ORDER BY used, id LIMIT ?3",
     .update = "UPDATE sessions SET name = ?2, options = ?3, tz = ?4, idle_s = ?5, snapshots = ?6"
               " WHERE id = ?1 AND closed = 0",
     .set_options = "UPDATE sessions SET options = ?2 WHERE id = ?1 AND closed = 0",
@@ -356,5 +359,17 @@ int meta_session_count(struct meta *m, const struct session_filter *filter, uint
                     e))
         return -1;
     *ret = (uint64_t)count;
+    return 0;
+}
+
+int meta_session_list_unused(struct meta *m, const char *principal, enum workspace_kind kind,
+                             uint32_t limit, struct session_rows *ret, struct err *e)
+{
+    struct row_list l;
+    if (row_list(m, &session_kind, sql.least_used,
+                 SQL_WITH(SQL_TEXT(principal), SQL_INT(kind), SQL_INT((int64_t)limit + 1)), limit,
+                 &l, e))
+        return -1;
+    ROWS_GIVE(ret, l);
     return 0;
 }

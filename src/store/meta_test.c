@@ -33,7 +33,7 @@ static void list_everything(struct meta *m)
         OK(meta_principal_list(m, &f, &page, &people, e));
         principal_rows_done(&people);
         struct workspace_rows spaces;
-        OK(meta_workspace_list(m, some[i & 1], &page, &spaces, e));
+        OK(meta_workspace_list(m, some[i & 1], WORKSPACE_ANY, &page, &spaces, e));
         workspace_rows_done(&spaces);
         struct key_rows keys;
         OK(meta_key_list(m, some[i & 1], &page, &keys, e));

@@ -40,7 +40,8 @@ static const struct {
     .count_members = "SELECT count(*) FROM members WHERE workspace = ?1 AND principal <> ?2",
     .ws = "SELECT t.workspace, t.role, t.made_by, w.owner, w.name FROM tickets AS t CROSS JOIN"
           " workspaces AS w ON w.number = t.workspace AND w.deleted = 0 WHERE t.id = ?1",
-    .owned = "SELECT count(*) FROM workspaces WHERE owner = ?1 AND deleted = 0",
+    .owned = "SELECT count(*) FROM workspaces WHERE owner = ?1 AND deleted = 0"
+             " AND kind = 0",
     .name_taken = "SELECT count(*) FROM workspaces WHERE owner = ?1 AND name = ?2 AND deleted = 0",
     .own = "UPDATE workspaces SET owner = ?2, name = ?3 WHERE number = ?1",
     .leave = "DELETE FROM members WHERE workspace = ?1 AND principal = ?2",

@@ -8,30 +8,33 @@
 #include "store/meta_int.h"
 
 static const struct {
-    const char *add_vault, *insert, *get, *find, *list, *list_of, *list_for, *name_taken, *update,
-        *is_default, *open_sessions, *drop, *next_gone, *clear_versions, *clear_files,
+    const char *add_vault, *insert, *count, *get, *find, *list, *list_of, *list_for, *name_taken,
+        *update, *is_default, *open_sessions, *drop, *next_gone, *clear_versions, *clear_files,
         *clear_commits, *clear_uploads, *clear_shares, *clear_webhooks, *clear_members, *cleared;
 } sql = {
 #define COLUMNS                                                                            \
     "SELECT w.id, w.owner, v.name, w.name, w.created, w.deleted, w.rev, w.files, w.bytes," \
-    " w.kept_bytes, w.files_max, w.bytes_max, w.intelligence FROM workspaces AS w "
+    " w.kept_bytes, w.files_max, w.bytes_max, w.intelligence, w.kind FROM workspaces AS w "
 #define VAULT "CROSS JOIN vaults AS v ON v.number = w.vault "
+#define KIND "AND (?4 < 0 OR w.kind = ?4) "
 #define ORDER "AND (created, id) < (?1, ?2) ORDER BY created DESC, id DESC LIMIT ?3"
     .add_vault = "INSERT INTO vaults (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
     .insert =
         "INSERT INTO workspaces (id, owner, name, created, files_max, bytes_max, vault,"
-        " number) VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT number FROM vaults WHERE name = ?7),"
-        " (SELECT coalesce(max(number), 0) + 1 FROM workspaces))",
+        " number, kind) VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT number FROM vaults WHERE name ="
+        " ?7), (SELECT coalesce(max(number), 0) + 1 FROM workspaces), ?8)",
+    .count = "SELECT count(*) FROM workspaces INDEXED BY workspaces_of WHERE owner = ?1 AND"
+             " deleted = 0 AND kind = ?2",
     .get = COLUMNS VAULT "WHERE w.id = ?1 AND w.deleted = 0",
     .find = COLUMNS "INDEXED BY workspaces_name " VAULT
                     "WHERE w.owner = ?1 AND w.name = ?2 AND w.deleted = 0",
-    .list = COLUMNS "INDEXED BY workspaces_there " VAULT "WHERE w.deleted = 0 " ORDER,
-    .list_of =
-        COLUMNS "INDEXED BY workspaces_of " VAULT "WHERE w.owner = ?4 AND w.deleted = 0 " ORDER,
+    .list = COLUMNS "INDEXED BY workspaces_there " VAULT "WHERE w.deleted = 0 " KIND ORDER,
+    .list_of = COLUMNS "INDEXED BY workspaces_of " VAULT
+                       "WHERE w.owner = ?5 AND w.deleted = 0 " KIND ORDER,
     .list_for = COLUMNS VAULT
     "WHERE w.deleted = 0 AND w.number IN (SELECT number FROM workspaces INDEXED BY workspaces_of"
-    " WHERE owner = ?4 AND deleted = 0 UNION SELECT workspace FROM members INDEXED BY members_of"
-    " WHERE principal = ?4) " ORDER,
+    " WHERE owner = ?5 AND deleted = 0 UNION SELECT workspace FROM members INDEXED BY members_of"
+    " WHERE principal = ?5) " KIND ORDER,
     .name_taken = "SELECT count(*) FROM workspaces WHERE owner = ?1 AND name = ?2 AND deleted = 0"
                   " AND id <> ?3",
     .update = "UPDATE workspaces SET name = coalesce(?2, name),"
@@ -76,6 +79,7 @@ static int read_workspace(const struct sql_rows *rows, void *ret, struct err *e)
         .files_max = (uint64_t)sql_int(rows, 10),
         .bytes_max = (uint64_t)sql_int(rows, 11),
         .has_intelligence = sql_int(rows, 12) != 0,
+        .kind = (enum workspace_kind)sql_int(rows, 13),
     };
     sql_id(rows, 0, r->id);
     sql_id(rows, 1, r->owner);
@@ -120,7 +124,7 @@ int workspace_insert(struct db_conn *c, void *arg, struct err *e)
     if (sql_run(c, sql.insert,
                 SQL_WITH(SQL_TEXT(w->id), SQL_TEXT(w->owner), SQL_TEXT(name),
                          SQL_INT(w->created_us), SQL_INT((int64_t)w->files_max),
-                         SQL_INT((int64_t)w->bytes_max), SQL_TEXT(vault)),
+                         SQL_INT((int64_t)w->bytes_max), SQL_TEXT(vault), SQL_INT(w->kind)),
                 e))
         return -1;
     audit_tell(c, &(struct audit_subject){.workspace = w->id});
@@ -144,31 +148,42 @@ int meta_workspace_find(struct meta *m, const char *owner, const char *name,
     return row_get(m, &workspace_kind, sql.find, SQL_WITH(SQL_TEXT(owner), SQL_TEXT(name)), ret, e);
 }
 
-int meta_workspace_list(struct meta *m, const char *owner, const struct page *page,
-                        struct workspace_rows *ret, struct err *e)
+int meta_workspace_list(struct meta *m, const char *owner, enum workspace_kind kind,
+                        const struct page *page, struct workspace_rows *ret, struct err *e)
 {
     struct mark mark;
     struct row_list l;
     if (mark_parse(page, &mark, e))
         return -1;
-    const struct sql_value values[] = {PAGE_VALUES(mark, page), SQL_TEXT(owner)};
-    if (row_list(m, &workspace_kind, owner ? sql.list_of : sql.list, values, owner ? 4 : 3,
+    const struct sql_value values[] = {PAGE_VALUES(mark, page), SQL_INT(kind), SQL_TEXT(owner)};
+    if (row_list(m, &workspace_kind, owner ? sql.list_of : sql.list, values, owner ? 5 : 4,
                  page->limit, &l, e))
         return -1;
     ROWS_GIVE(ret, l);
     return 0;
 }
 
-int meta_workspace_list_for(struct meta *m, const char *principal, const struct page *page,
-                            struct workspace_rows *ret, struct err *e)
+int meta_workspace_list_for(struct meta *m, const char *principal, enum workspace_kind kind,
+                            const struct page *page, struct workspace_rows *ret, struct err *e)
 {
     struct mark mark;
     struct row_list l;
     if (mark_parse(page, &mark, e) ||
         row_list(m, &workspace_kind, sql.list_for,
-                 SQL_WITH(PAGE_VALUES(mark, page), SQL_TEXT(principal)), page->limit, &l, e))
+                 SQL_WITH(PAGE_VALUES(mark, page), SQL_INT(kind), SQL_TEXT(principal)), page->limit,
+                 &l, e))
         return -1;
     ROWS_GIVE(ret, l);
+    return 0;
+}
+
+int meta_workspace_count(struct meta *m, const char *owner, enum workspace_kind kind, uint64_t *ret,
+                         struct err *e)
+{
+    int64_t count;
+    if (meta_number(m, sql.count, SQL_WITH(SQL_TEXT(owner), SQL_INT(kind)), &count, e))
+        return -1;
+    *ret = (uint64_t)count;
     return 0;
 }
 

@@ -426,5 +426,24 @@ static const char disabled[] =
     "ALTER TABLE principals ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;" /* 0: they are */
     "CREATE INDEX principals_disabled ON principals (disabled) WHERE disabled > 0;";
 
-const char *const meta_migrations[] = {people, work, files, team, disabled};
+/* What doors keep of the things they gave names to (workspace/cards.h), and the workspaces they need for them. */
+static const char doors[] =
+    "ALTER TABLE workspaces ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;" /* 0: somebody made it */
+    "CREATE TABLE cards ("
+    "  id TEXT PRIMARY KEY NOT NULL," /* begins with the time: its order is that of making */
+    "  kind INTEGER NOT NULL,"
+    "  principal TEXT NOT NULL,"
+    "  parent TEXT,"
+    "  name TEXT NOT NULL,"
+    "  created INTEGER NOT NULL,"
+    "  used INTEGER NOT NULL,"
+    "  expires INTEGER NOT NULL," /* 0: never */
+    "  packing INTEGER NOT NULL,"
+    "  body BLOB NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX cards_of ON cards (principal, kind, id);"
+    "CREATE INDEX cards_parent ON cards (parent, kind, id) WHERE parent IS NOT NULL;"
+    "CREATE INDEX cards_expiring ON cards (kind, expires) WHERE expires > 0;";
+
+const char *const meta_migrations[] = {people, work, files, team, disabled, doors};
 const size_t meta_migration_count = sizeof meta_migrations / sizeof *meta_migrations;

@@ -29,6 +29,13 @@ struct principal_row {
     void *owned;
 };
 
+enum workspace_kind {                          /* as stored: never renumber */
+                      WORKSPACE_ANY = -1,      /* for lists */
+                      WORKSPACE_PLAIN = 0,     /* somebody made it, and sees it in lists */
+                      WORKSPACE_CONTAINER = 1, /* of a container of the OpenAI door */
+                      WORKSPACE_FILES = 2,     /* of its files */
+};
+
 struct workspace_row {
     char id[ID_SIZE]; /* ws_... */
     char owner[ID_SIZE];
@@ -42,6 +49,7 @@ struct workspace_row {
                               coming back from the trash, adds nothing */
     uint64_t files_max, bytes_max; /* quota: of files, and of kept_bytes; 0: the server's */
     bool has_intelligence;         /* its texts are also found by what they mean */
+    enum workspace_kind kind;
     void *owned;
 };
 

@@ -56,6 +56,7 @@ struct files_options {
 enum {
     COMMIT_CHANGES_MAX = 200000, /* of one commit */
     WORKSPACES_MAX = 1000,       /* of one owner */
+    WORKSPACES_HIDDEN_MAX = 20000,
 };
 
 int files_open(const struct files_options *options, struct files **ret, struct err *e);
@@ -75,9 +76,12 @@ int files_workspace_known(struct files *f, const char *id, struct workspace_row 
  * (ERR_CONFLICT), and it does not look like an id. ERR_LIMIT past WORKSPACES_MAX. */
 int files_workspace_create(struct files *f, const struct who *who, const char *name,
                            struct workspace_row *ret, struct err *e);
+/* One that a door needs for something of its own; ERR_LIMIT past WORKSPACES_HIDDEN_MAX of the kind. */
+int files_workspace_create_kind(struct files *f, const struct who *who, const char *name,
+                                enum workspace_kind kind, struct workspace_row *ret, struct err *e);
 /* One's own and those one is a member of; the list of an admin of the server has everybody's. */
-int files_workspace_list(struct files *f, const struct who *who, const struct page *page,
-                         struct workspace_rows *ret, struct err *e);
+int files_workspace_list(struct files *f, const struct who *who, enum workspace_kind kind,
+                         const struct page *page, struct workspace_rows *ret, struct err *e);
 /* Quotas only by an admin: ERR_DENIED. */
 int files_workspace_change(struct files *f, const struct who *who, const struct workspace_row *ws,
                            const struct workspace_change *change, struct err *e);

@@ -94,7 +94,7 @@ static void what_one_is_a_member_of_is_listed_and_found_by_id(void **state)
     const struct page page = {.limit = 10};
     OK(files_workspace_create(fx.files, &alice, "plans", &made, e));
     OK(members_set(fx.files, &alice, &made, bob.principal, ROLE_VIEWER, e));
-    OK(files_workspace_list(fx.files, &bob, &page, &rows, e));
+    OK(files_workspace_list(fx.files, &bob, WORKSPACE_PLAIN, &page, &rows, e));
     assert_int_equal(rows.count, 2);
     assert_string_equal(rows.items[0].id, made.id);
     workspace_rows_done(&rows);

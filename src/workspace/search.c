@@ -75,7 +75,7 @@ static int add_all(struct search *s, const struct who *who, struct places *p, st
         struct workspace_rows rows;
         const struct page page = {.limit = PAGE_MAX, .cursor = *cursor ? cursor : NULL};
         int failed = 0;
-        if (files_workspace_list(s->o.files, who, &page, &rows, e))
+        if (files_workspace_list(s->o.files, who, WORKSPACE_PLAIN, &page, &rows, e))
             return -1;
         for (size_t i = 0; i < rows.count && !failed; i++)
             failed = add_place(p, rows.items[i].id, e);

@@ -30,7 +30,7 @@ static int empty_trash(struct files *f, int64_t now_us, struct err *e)
     char cursor[CURSOR_SIZE];
     for (bool has_more = true; has_more;) {
         struct workspace_rows rows;
-        if (meta_workspace_list(f->o.meta, /* owner= */ NULL, &page, &rows, e))
+        if (meta_workspace_list(f->o.meta, /* owner= */ NULL, WORKSPACE_ANY, &page, &rows, e))
             return -1;
         int failed = 0;
         for (size_t i = 0; i < rows.count && !failed; i++) {

@@ -268,7 +268,7 @@ static int count_workspaces(struct upkeep *u, struct upkeep_stats *ret, struct e
     for (bool has_more = true; has_more;) {
         struct workspace_rows rows;
         const struct page page = {.limit = PAGE_MAX, .cursor = *cursor ? cursor : NULL};
-        if (meta_workspace_list(u->o.meta, /* owner= */ NULL, &page, &rows, e))
+        if (meta_workspace_list(u->o.meta, /* owner= */ NULL, WORKSPACE_ANY, &page, &rows, e))
             return -1;
         for (size_t i = 0; i < rows.count; i++) {
             ret->workspaces++;

@@ -72,36 +72,39 @@ static int check_name(const char *name, struct err *e)
 /* ---- making, changing, deleting ---- */
 
 /* Two who make their last at the same moment may have one more than that. */
-static int check_count(struct files *f, const char *owner, struct err *e)
+static int check_count(struct files *f, const char *owner, enum workspace_kind kind, struct err *e)
 {
-    _Static_assert((int)WORKSPACES_MAX <= (int)PAGE_MAX, "one page has to hold them");
-    const struct page page = {.limit = WORKSPACES_MAX};
-    struct workspace_rows rows;
-    if (meta_workspace_list(f->o.meta, owner, &page, &rows, e))
+    uint64_t max = kind == WORKSPACE_PLAIN ? WORKSPACES_MAX : WORKSPACES_HIDDEN_MAX, count;
+    if (meta_workspace_count(f->o.meta, owner, kind, &count, e))
         return -1;
-    size_t count = rows.count;
-    workspace_rows_done(&rows);
-    if (count >= WORKSPACES_MAX)
-        return err_set(e, ERR_LIMIT, "there are %d workspaces; delete one first", WORKSPACES_MAX);
+    if (count >= max)
+        return err_set(e, ERR_LIMIT, "there are %llu workspaces; delete one first",
+                       (unsigned long long)max);
     return 0;
 }
 
-int files_workspace_create(struct files *f, const struct who *who, const char *name,
-                           struct workspace_row *ret, struct err *e)
+int files_workspace_create_kind(struct files *f, const struct who *who, const char *name,
+                                enum workspace_kind kind, struct workspace_row *ret, struct err *e)
 {
-    struct workspace_row row = {.name = name, .created_us = clock_wall_us()};
+    struct workspace_row row = {.name = name, .created_us = clock_wall_us(), .kind = kind};
     memcpy(row.owner, who->principal, ID_SIZE);
-    if (check_name(name, e) || check_count(f, row.owner, e) || id_make("ws_", row.id, e) ||
+    if (check_name(name, e) || check_count(f, row.owner, kind, e) || id_make("ws_", row.id, e) ||
         meta_workspace_insert(f->o.meta, &row, e))
         return -1;
     return meta_workspace_get(f->o.meta, row.id, ret, e);
 }
 
-int files_workspace_list(struct files *f, const struct who *who, const struct page *page,
-                         struct workspace_rows *ret, struct err *e)
+int files_workspace_create(struct files *f, const struct who *who, const char *name,
+                           struct workspace_row *ret, struct err *e)
 {
-    return who->is_admin ? meta_workspace_list(f->o.meta, /* owner= */ NULL, page, ret, e)
-                         : meta_workspace_list_for(f->o.meta, who->principal, page, ret, e);
+    return files_workspace_create_kind(f, who, name, WORKSPACE_PLAIN, ret, e);
+}
+
+int files_workspace_list(struct files *f, const struct who *who, enum workspace_kind kind,
+                         const struct page *page, struct workspace_rows *ret, struct err *e)
+{
+    return who->is_admin ? meta_workspace_list(f->o.meta, /* owner= */ NULL, kind, page, ret, e)
+                         : meta_workspace_list_for(f->o.meta, who->principal, kind, page, ret, e);
 }
 
 int files_workspace_change(struct files *f, const struct who *who, const struct workspace_row *ws,

@@ -54,10 +54,10 @@ static void what_belongs_to_others_is_not_there(void **state)
 
     struct workspace_rows rows;
     const struct page page = {.limit = 10};
-    OK(files_workspace_list(fx.files, &bob, &page, &rows, e));
+    OK(files_workspace_list(fx.files, &bob, WORKSPACE_PLAIN, &page, &rows, e));
     assert_int_equal(rows.count, 1); /* bob's default one */
     workspace_rows_done(&rows);
-    OK(files_workspace_list(fx.files, &fx.who, &page, &rows, e));
+    OK(files_workspace_list(fx.files, &fx.who, WORKSPACE_PLAIN, &page, &rows, e));
     assert_int_equal(rows.count, 4);
     workspace_rows_done(&rows);
     workspace_row_done(&hers);
@@ -118,12 +118,38 @@ static void a_deleted_workspace_is_gone_and_the_default_one_stays(void **state)
     workspace_row_done(&made);
 }
 
+static size_t count_of(enum workspace_kind kind)
+{
+    const struct page page = {.limit = 100};
+    struct workspace_rows rows;
+    OK(files_workspace_list(fx.files, &fx.who, kind, &page, &rows, e));
+    size_t count = rows.count;
+    workspace_rows_done(&rows);
+    return count;
+}
+
+static void those_of_doors_are_in_no_list_that_does_not_ask_for_them(void **state)
+{
+    (void)state;
+    struct workspace_row made;
+    size_t plain = count_of(WORKSPACE_PLAIN);
+    OK(files_workspace_create_kind(fx.files, &fx.who, "cntr_1", WORKSPACE_CONTAINER, &made, e));
+    assert_int_equal(made.kind, WORKSPACE_CONTAINER);
+    assert_int_equal(count_of(WORKSPACE_PLAIN), plain);
+    assert_int_equal(count_of(WORKSPACE_CONTAINER), 1);
+    assert_int_equal(count_of(WORKSPACE_FILES), 0);
+    assert_int_equal(count_of(WORKSPACE_ANY), plain + 1);
+    id_is(made.id, &fx.who, made.id);
+    workspace_row_done(&made);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest all[] = {
         TEST(a_workspace_is_found_by_id_name_and_as_the_default),
         TEST(what_belongs_to_others_is_not_there),
+        TEST(those_of_doors_are_in_no_list_that_does_not_ask_for_them),
         TEST(names_are_unique_and_do_not_look_like_ids),
         TEST(quotas_are_the_admins),
         TEST(a_deleted_workspace_is_gone_and_the_default_one_stays),

@@ -56,6 +56,21 @@ class Life(ApiTest):
             self.assertIn(answer.status, (400, 404), (body, answer.body))
             self.assertIn(text, answer.body.decode(), body)
 
+    def test_sessions_of_containers_give_way_to_each_other(self):
+        kept = self.client.session()
+        made = []
+        for number in range(13):
+            ws = self.client.ok("POST", "/api/v1/workspaces",
+                                {"name": f"cntr_{number}", "kind": "container"}, 201)["id"]
+            made.append((ws, self.client.session(workspace=ws)))
+            self.client.run(made[-1][1], f"open('n.txt', 'w').write('{number}')")
+        states = [self.client.ok("GET", ONE + session) for _, session in made]
+        self.assertEqual([state["status"] == "closed" for state in states], [True, True] + [False] * 11)
+        self.assertEqual(states[0]["closed_why"], "made room")
+        self.assertNotEqual(self.client.ok("GET", ONE + kept)["status"], "closed")
+        self.assertEqual(self.client.get(f"/api/v1/workspaces/{made[0][0]}/files/n.txt").body, b"0")
+        self.fails(self.client.post("/api/v1/sessions", {}), 429, "limit_exceeded")
+
     def test_limits_are_those_that_were_asked_for(self):
         session = self.client.session(limits={"memory_mb": 200, "cpu": 0.5, "pids": 20, "wall_s": 1.5,
                                               "output_bytes": 2000, "disk_mb": 10})
