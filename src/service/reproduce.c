@@ -55,25 +55,10 @@ static int fail_with(struct result *r, const struct step *step, const json_t *ru
 static int repeat(struct place *p, const struct plan *plan, struct step *step, struct result *r,
                   struct err *e)
 {
-    struct seat *seat;
     scoped(free_json) json_t *run = NULL;
-    enum run_language language = LANGUAGE_PYTHON;
-    scoped(run_row_done) struct run_row whole = {0};
-    if (step->run.language && run_language_parse(step->run.language, &language, e))
-        return -1;
-    if (meta_run_code(p->service->o.meta, step->run.id, CODE_MAX, &whole, e))
-        return -1;
-    const struct repeat_code code = {.code = whole.code ? whole.code : "",
-                                     .code_len = whole.code ? whole.code_len : 0,
-                                     .language = language,
-                                     .name = whole.name};
-    if (place_prepare(p, plan, step, e) || place_seat(p, &step->run, &seat, e) ||
-        place_run(p, seat, &code, step->repeated_as, &run, e))
+    if (place_repeat(p, plan, step, &run, e))
         return err_wrap(e, "repeat %s", step->run.id);
-    bool was_fine = step->run.end && strcmp(step->run.end, "ok") == 0;
-    bool is_fine = strcmp(text_of(run, "end"), "ok") == 0;
-    bool is_raised = strcmp(text_of(run, "end"), "error") == 0;
-    return is_fine || (!was_fine && is_raised) ? 0 : fail_with(r, step, run);
+    return step_went_well(step, run) ? 0 : fail_with(r, step, run);
 }
 
 static int repeat_all(struct place *p, const struct plan *plan, struct result *r, struct err *e)

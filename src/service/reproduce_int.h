@@ -28,6 +28,9 @@ struct plan {
 
 int plan_make(struct service *s, const struct reproduction *wishes, struct plan *ret,
               struct err *e);
+/* The same for runs that are known. ERR_CONFLICT when one was forgotten. */
+int plan_runs(struct service *s, const char *const *runs, size_t count, struct plan *ret,
+              struct err *e);
 void plan_done(struct plan *p);
 bool plan_makes(const struct plan *p, const char *run); /* that run is one of its steps */
 
@@ -52,11 +55,22 @@ struct place {
     struct used_file *used;
     size_t used_count;
     size_t run_count;
+    /* Told of each run (repeat.h); NULL: nobody. */
+    int (*watch)(void *arg, struct job *job);
+    void *watch_arg;
 };
 
 int place_make(struct service *s, const struct who *who, const struct reproduction *wishes,
                struct place *ret, struct err *e);
 void place_done(struct place *p); /* closes its sessions, removes the workspace */
+
+/* A commit to its workspace; and a file for it, from the caller's workspace or its own. */
+int place_begin(struct place *p, struct commit **ret, struct err *e);
+int place_add(struct place *p, struct commit *c, const char *path, const struct content *content,
+              bool is_own, struct err *e);
+/* What the workspace of the wishes had before that time, as far as it has it still and there is not too much
+ * of it. *ret_is_whole: it is all there. repeat_fill.c */
+int place_fill(struct place *p, int64_t before_us, bool *ret_is_whole, struct err *e);
 
 /* What the step read and no other step makes is there, and so are the directories it wrote to. */
 int place_prepare(struct place *p, const struct plan *plan, const struct step *step, struct err *e);
@@ -72,6 +86,11 @@ struct repeat_code {
     enum run_language language;
     const char *name;
 };
+/* One step again, in its session. *ret is the run object, the caller's. */
+int place_repeat(struct place *p, const struct plan *plan, struct step *step, struct json_t **ret,
+                 struct err *e);
+/* Whether it ended as it had. */
+bool step_went_well(const struct step *step, const struct json_t *run);
 /* Runs it. *ret is the run object, the caller's. */
 int place_run(struct place *p, struct seat *seat, const struct repeat_code *what,
               char ret_id[ID_SIZE], struct json_t **ret, struct err *e);
@@ -83,6 +102,7 @@ struct verdict {
     char how[16]; /* "bytes", "pixels", "values", "text" */
     char detail[600];
 };
+/* The version p->wishes->of, with what is at its path here. */
 int place_compare(struct place *p, struct verdict *ret, struct err *e);
 
 #endif

@@ -104,7 +104,7 @@ static struct author author_of(const struct place *p)
     return author;
 }
 
-static int begin_commit(struct place *p, struct commit **ret, struct err *e)
+int place_begin(struct place *p, struct commit **ret, struct err *e)
 {
     const struct author author = author_of(p);
     struct workspace_row now;
@@ -134,8 +134,8 @@ static int pour(struct place *p, struct commit *c, const char *path, const struc
     return commit_end(c, e);
 }
 
-static int put(struct place *p, struct commit *c, const char *path, const struct content *content,
-               bool is_own, struct err *e)
+int place_add(struct place *p, struct commit *c, const char *path, const struct content *content,
+              bool is_own, struct err *e)
 {
     bool is_near = is_own || strcmp(p->ws.vault, p->wishes->ws->vault) == 0;
     return is_near ? commit_put_content(c, path, &(struct how){0}, content, e)
@@ -146,7 +146,8 @@ int place_put(struct place *p, const char *path, const struct version_row *v, bo
               struct err *e)
 {
     scoped(commit_freep) struct commit *c = NULL;
-    return begin_commit(p, &c, e) || put(p, c, path, &v->content, is_own, e) || commit_finish(c, e)
+    return place_begin(p, &c, e) || place_add(p, c, path, &v->content, is_own, e) ||
+                   commit_finish(c, e)
                ? -1
                : 0;
 }
@@ -188,7 +189,7 @@ static int put_input(struct place *p, struct commit *c, const struct version_row
     const struct version_row *v = has_newest && p->wishes->is_latest ? &newest : recorded;
     int failed = note_used(p, v, has_newest ? newest.version : 0, e);
     if (!failed && !is_there(p, v->path, &v->content))
-        failed = put(p, c, v->path, &v->content, /* is_own= */ false, e);
+        failed = place_add(p, c, v->path, &v->content, /* is_own= */ false, e);
     if (has_newest)
         version_row_done(&newest);
     return failed;
@@ -225,7 +226,7 @@ static int make_folders(struct place *p, struct commit *c, const struct step *st
 int place_prepare(struct place *p, const struct plan *plan, const struct step *step, struct err *e)
 {
     scoped(commit_freep) struct commit *c = NULL;
-    if (begin_commit(p, &c, e) || make_folders(p, c, step, e))
+    if (place_begin(p, &c, e) || make_folders(p, c, step, e))
         return -1;
     for (size_t i = 0; i < step->inputs.count; i++) {
         const struct version_row *v = &step->inputs.items[i].version;
@@ -313,7 +314,19 @@ int place_run(struct place *p, struct seat *seat, const struct repeat_code *what
     /* The first was counted with the request. */
     if (p->run_count++ > 0 && rates_run_begin(p->service->o.rates, &p->who, &wait_ms, e))
         return -1;
-    if (job_new(seat, &p->who, &wishes, p->wishes->request, &j, e) || job_execute(j, e))
+    if (job_new(seat, &p->who, &wishes, p->wishes->request, &j, e))
+        return -1;
+    if (p->watch && p->watch(p->watch_arg, j)) {
+        job_cancel(j);
+        (void)job_execute(j, e);
+        return err_set(e, ERR_GONE, "it was called off");
+    }
+    int failed = job_execute(j, e);
+    if (p->watch && p->watch(p->watch_arg, NULL)) {
+        job_settle(j);
+        return err_set(e, ERR_GONE, "it was called off");
+    }
+    if (failed)
         return -1;
     job_object(j, &object);
     job_settle(j);

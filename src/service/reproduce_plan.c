@@ -89,6 +89,17 @@ static int by_time(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : strcmp(one->run.id, other->run.id);
 }
 
+/* Adds those before the ones that are there, and puts all in order. */
+static int complete(struct service *s, struct plan *p, bool is_latest, struct err *e)
+{
+    int failed = 0;
+    for (size_t i = 0; i < p->count && !failed; i++)
+        failed = add_chain(s, p, i, e) || (is_latest && add_makers(s, p, i, e));
+    if (!failed)
+        qsort(p->steps, p->count, sizeof *p->steps, by_time);
+    return failed;
+}
+
 int plan_make(struct service *s, const struct reproduction *wishes, struct plan *ret, struct err *e)
 {
     struct plan p = {.steps = calloc(REPRODUCE_RUNS_MAX, sizeof *p.steps)};
@@ -98,13 +109,29 @@ int plan_make(struct service *s, const struct reproduction *wishes, struct plan 
     if (failed && e->code == ERR_NOT_FOUND)
         (void)err_set(e, ERR_CONFLICT,
                       "the run that made this version was forgotten: it cannot be repeated");
-    for (size_t i = 0; i < p.count && !failed; i++)
-        failed = add_chain(s, &p, i, e) || (wishes->is_latest && add_makers(s, &p, i, e));
-    if (failed) {
+    if (failed || complete(s, &p, wishes->is_latest, e)) {
         plan_done(&p);
         return -1;
     }
-    qsort(p.steps, p.count, sizeof *p.steps, by_time);
+    *ret = p;
+    return 0;
+}
+
+int plan_runs(struct service *s, const char *const *runs, size_t count, struct plan *ret,
+              struct err *e)
+{
+    struct plan p = {.steps = calloc(REPRODUCE_RUNS_MAX, sizeof *p.steps)};
+    if (!p.steps)
+        return err_set(e, ERR_NO_MEMORY, "repeat runs");
+    int failed = 0;
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = is_planned(&p, runs[i]) ? 0 : add(s, &p, runs[i], e);
+    if (failed && e->code == ERR_NOT_FOUND)
+        (void)err_set(e, ERR_CONFLICT, "a run of it was forgotten: it cannot be repeated");
+    if (failed || complete(s, &p, /* is_latest= */ false, e)) {
+        plan_done(&p);
+        return -1;
+    }
     *ret = p;
     return 0;
 }
