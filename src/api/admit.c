@@ -17,7 +17,8 @@ struct str call_bearer(const struct http_request *r)
             value = (struct str){value.ptr + 1, value.len - 1};
         return value;
     }
-    return http_header_get(r, "X-API-Key");
+    struct str key = http_header_get(r, "X-API-Key");
+    return key.ptr ? key : http_header_get(r, "api-key"); /* as clients of Azure send it */
 }
 
 int refuse_wait(struct call *c, int64_t wait_ms)

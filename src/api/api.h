@@ -59,7 +59,15 @@ struct api_options {
     /* /mcp (mcp/mcp.h): answers c, whatever its method. NULL: there is none. */
     int (*mcp)(void *arg, struct call *c, struct err *e);
     void *mcp_arg;
-    bool mcp_is_open; /* it needs no key: it serves what the conformance suite wants, nothing else */
+    bool
+        mcp_is_open; /* it needs no key: it serves what the conformance suite wants, nothing else */
+    /* Everything below /v1 and /openai/v1 (openai/openai.h), and how its failures are told. NULL: there is none. */
+    int (*openai)(void *arg, struct call *c, struct err *e);
+    void (*openai_tell)(struct call *c, const struct err *e, const char *hint);
+    void *openai_arg;
+    /* Questions and answers (ask/ask.h); op is one of enum ask_op. NULL: there are none. */
+    int (*ask)(void *arg, int op, struct call *c, struct err *e);
+    void *ask_arg;
     const uint8_t *sign_key; /* of signed addresses (workspace/sign.h) */
     const char *public_url;  /* what links begin with; "": the Host they were asked for with */
     const char *listen;      /* the first address, for who asks over the unix socket; "": none */
@@ -76,6 +84,6 @@ int api_open(const struct api_options *options, struct api **ret, struct err *e)
 void api_close(struct api *a);
 
 void api_handle(void *arg, struct http_exchange *x);
-void api_refuse(void *arg, int status, const char *reason, struct buf *out);
+void api_refuse(void *arg, int status, const char *reason, struct buf *headers, struct buf *out);
 
 #endif

@@ -3,6 +3,7 @@
 #define API_API_INT_H
 
 #include "api/api.h"
+#include "api/inner.h"
 #include "api/op.h"
 #include "base/err.h"
 
@@ -35,11 +36,6 @@ void guard_answer_preflight(struct call *c, struct err *e);
 int follow_job(struct call *c, struct job *job, uint64_t seen, struct err *e);
 /* The same for one that ended long ago: its last event. */
 int follow_record(struct call *c, const struct buf *object, struct err *e);
-bool wants_events(const struct call *c);
-/* The number of the last event the client has seen; *ret stays as it is when it does not say. */
-int last_event_id(const struct call *c, uint64_t *ret, struct err *e);
-/* Begins an answer of events, to be written or parked. */
-int begin_events(struct call *c, struct err *e);
 
 /* acts.c: the entry in the audit begins right before the handler, and ends after it; also when it was
  * never reached. */

@@ -90,6 +90,8 @@ int decode_query(struct call *c, struct buf *text, struct err *e)
     static const struct json_field nothing[] = {{0}};
     size_t at[2 * QUERY_MAX], count = 0;
     struct json_pair pairs[QUERY_MAX];
+    if (c->op->flags & OP_RAW_QUERY)
+        return 0;
     if (split_query(c->request->query, text, at, &count, e))
         return -1;
     for (size_t i = 0; i < count; i++)

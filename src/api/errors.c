@@ -1,8 +1,10 @@
 /* errors.c -- what somebody is told when it did not work: the body of an error answer. */
 #include <stdio.h>
+#include <string.h>
 
 #include "api/api_int.h"
 #include "base/clock.h"
+#include "http/exchange.h"
 #include "service/object.h"
 #include "json/write.h"
 
@@ -91,10 +93,28 @@ bool is_fault(enum err_code code)
     return code == ERR_INTERNAL || code == ERR_PROTOCOL || code == ERR_DAMAGED;
 }
 
+const char *err_for_client(const struct err *e)
+{
+    const bool is_ours = e->code == ERR_INTERNAL || e->code == ERR_DAMAGED || e->code == ERR_NONE;
+    return is_ours ? "something went wrong; the log of the server says more" : e->text;
+}
+
 static uint32_t seconds_until(int64_t wall_us)
 {
     int64_t left_us = wall_us - clock_wall_us();
     return left_us > 0 ? (uint32_t)(left_us / 1000000 + 1) : 1;
+}
+
+/* Also of what was refused before its operation was known. */
+static bool is_openai(const struct call *c)
+{
+    static const char *const prefixes[] = {"/v1/", "/openai/v1/"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t len = strlen(prefixes[i]);
+        if (c->request->path.len >= len && memcmp(c->request->path.ptr, prefixes[i], len) == 0)
+            return !c->op && c->api->o.openai && c->api->o.openai_tell;
+    }
+    return false;
 }
 
 void set_error(struct call *c, const struct err *e)
@@ -113,6 +133,8 @@ void set_error(struct call *c, const struct err *e)
         (void)err_set(&told, e->code, "something went wrong");
     if (c->op && c->op->tell)
         c->op->tell(c, &told, hint);
+    else if (is_openai(c))
+        c->api->o.openai_tell(c, &told, hint);
     else
         write_body(&c->out, &told, hint, c->id, block);
 }

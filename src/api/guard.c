@@ -90,15 +90,20 @@ bool guard_is_preflight(const struct call *c)
            http_header_get(c->request, "Access-Control-Request-Method").ptr != NULL;
 }
 
-/* Clients of MCP repeat arguments of a tool in headers named after them. A wildcard would not stand for these, so
- * that those which are asked for are listed. */
+static bool has_prefix(struct str name, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return name.len > len && strncasecmp(name.ptr, prefix, len) == 0;
+}
+
+/* Clients of MCP repeat arguments of a tool in headers named after them, OpenAI's tell of themselves in headers of their
+ * own. A wildcard would not stand for these, so that those which are asked for are listed. */
 static void allow_params(const struct call *c, struct buf *out)
 {
-    static const char prefix[] = "mcp-param-";
     struct str asked = http_header_get(c->request, "Access-Control-Request-Headers"), name;
     for (unsigned count = 0; count < ALLOW_PARAMS_MAX && http_list_next(&asked, &name);)
-        if (name.len > sizeof prefix - 1 && name.len <= ALLOW_PARAM_MAX &&
-            strncasecmp(name.ptr, prefix, sizeof prefix - 1) == 0 && http_is_token(name)) {
+        if ((has_prefix(name, "mcp-param-") || has_prefix(name, "x-stainless-")) &&
+            name.len <= ALLOW_PARAM_MAX && http_is_token(name)) {
             buf_fmt(out, ", %.*s", (int)name.len, name.ptr);
             count++;
         }
@@ -109,6 +114,7 @@ static void allow_headers(struct call *c)
     scoped(buf_done) struct buf names = BUF_INIT(4 << 10);
     buf_str(&names,
             "Authorization, Accept, Content-Type, Idempotency-Key, Last-Event-ID, X-API-Key, "
+            "API-Key, OpenAI-Organization, OpenAI-Project, OpenAI-Beta, "
             "If-Match, If-None-Match, If-Range, Range, X-Content-SHA256, Lock-Token, "
             "X-Share-Password, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id");
     allow_params(c, &names);

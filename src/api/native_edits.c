@@ -1,4 +1,6 @@
 /* native_edits.c -- what is done to files besides putting and deleting: mkdir, move, copy, restore. */
+#include <string.h>
+
 #include "api/api_int.h"
 #include "api/condition.h"
 #include "api/native_files.h"
@@ -22,7 +24,7 @@ static const struct json_field mkdir_fields[] = {
 };
 
 struct move_args {
-    const char *from, *to, *if_match, *lock_token;
+    const char *from, *to, *if_match, *lock_token, *workspace;
     bool overwrite;
     int64_t version;
 };
@@ -44,6 +46,8 @@ static const struct json_field copy_fields[] = {
     {JF_TEXT(struct move_args, to), .required = true, .min = 1, .max = OP_REST_SIZE},
     {JF_INT(struct move_args, version), .min = 1, .max = INT64_MAX, .is_open = true,
      .doc = "of `from`; the newest if left out"},
+    {JF_TEXT(struct move_args, workspace), .min = 1, .max = 64,
+     .doc = "that `from` is in, by id or name; this one if left out"},
     {JF_BOOL(struct move_args, overwrite),
      .doc = "makes a new version of a file that is there; otherwise it is a conflict"},
     {JF_TEXT(struct move_args, lock_token), .min = 1, .max = LOCK_TEXT_MAX,
@@ -121,8 +125,40 @@ static int move(struct call *c, struct err *e)
     return 0;
 }
 
-/* An earlier version is a content like another. */
-static int copy_version(struct call *c, struct commit *commit, const struct move_args *in,
+static int read_content(void *arg, uint64_t offset, void *to, size_t size, size_t *ret_len,
+                        struct err *e)
+{
+    return content_read(arg, offset, to, size, ret_len, e);
+}
+
+/* Of a workspace with the same vault nothing has to be read. */
+static int put_from(struct call *c, struct commit *commit, const struct workspace_row *from,
+                    const char *to, const struct how *how, const struct content *content,
+                    struct content_reader **ret_reader, struct err *e)
+{
+    if (strcmp(from->vault, c->ws.vault) == 0)
+        return commit_put_content(commit, to, how, content, e);
+    if (files_open_content(files_of(c), from, content, ret_reader, e))
+        return -1;
+    const struct file_source source = {read_content, *ret_reader};
+    return commit_put_source(commit, to, how, content->size, &source, e);
+}
+
+static int check_is_file(struct call *c, const char *file, struct err *e)
+{
+    struct file_row row;
+    if (meta_file_by_id(files_meta(files_of(c)), file, &row, e))
+        return -1;
+    bool is_file = row.kind == FILE_REGULAR;
+    file_row_done(&row);
+    c->hint = is_file ? c->hint : "Copy the files that are in it one by one.";
+    return is_file ? 0 : err_set(e, ERR_NOT_FOUND, "there is a directory, not a file");
+}
+
+/* An earlier version, and a file of another workspace, is a content like another. `ret_reader` is to be closed after the
+ * commit. */
+static int copy_version(struct call *c, struct commit *commit, const struct workspace_row *from,
+                        const struct move_args *in, struct content_reader **ret_reader,
                         struct err *e)
 {
     const struct how how = {.expect = in->overwrite ? EXPECT_ANY : EXPECT_ABSENT};
@@ -132,29 +168,48 @@ static int copy_version(struct call *c, struct commit *commit, const struct move
     /* Here: what the commit says of a token would be taken for a file that is there. */
     if (path_clean(in->to, to, e) || lock_check(files_of(c), &c->ws, to, &author, e))
         return -1;
-    if (files_stat(files_of(c), &c->ws, in->from, (uint64_t)in->version, &row, e))
+    if (files_stat(files_of(c), from, in->from, (uint64_t)in->version, &row, e))
         return -1;
     struct content content = row.content;
     bool is_deleted = row.change == CHANGE_DELETED;
+    int failed = check_is_file(c, row.file, e);
     version_row_done(&row);
+    if (failed)
+        return -1;
     if (is_deleted)
         return err_set(e, ERR_NOT_FOUND, "the file was deleted at that version");
-    return commit_put_content(commit, to, &how, &content, e);
+    return put_from(c, commit, from, to, &how, &content, ret_reader, e);
+}
+
+/* The workspace that `from` is in, which they have to be allowed to read. */
+static int copy_source(struct call *c, const struct move_args *in, struct workspace_row *ret,
+                       struct err *e)
+{
+    return who_may(&c->who, SCOPE_FILES_READ, e) ||
+                   named_workspace(c, in->workspace, RIGHT_READ, ret, e)
+               ? -1
+               : 0;
 }
 
 static int copy(struct call *c, struct err *e)
 {
     const struct move_args *in = c->in;
     const struct how how = {.is_overwriting = in->overwrite};
+    scoped(workspace_row_done) struct workspace_row other = {0};
+    scoped(content_closep) struct content_reader *reader = NULL;
     scoped(commit_freep) struct commit *commit = NULL;
+    const struct workspace_row *from = in->workspace ? &other : &c->ws;
+    bool is_content = in->version || in->workspace;
+    if (in->workspace && copy_source(c, in, &other, e))
+        return -1;
     if (!in->overwrite)
         c->hint = "Choose another name, or send \"overwrite\": true.";
     if (begin(c, in->lock_token, &commit, e) ||
-        (in->version ? copy_version(c, commit, in, e)
-                     : commit_copy(commit, in->from, in->to, &how, e)))
+        (is_content ? copy_version(c, commit, from, in, &reader, e)
+                    : commit_copy(commit, in->from, in->to, &how, e)))
         return -1;
     if (finish(c, commit, e)) {
-        if (e->code != ERR_PRECONDITION || !in->version)
+        if (e->code != ERR_PRECONDITION || !is_content)
             return -1;
         c->hint = "Choose another name, or send \"overwrite\": true.";
         return err_set(e, ERR_CONFLICT, "there is a file '%.80s' already", in->to);

@@ -16,7 +16,7 @@
 /* ---- what they take ---- */
 
 struct list_args {
-    const char *prefix, *glob, *cursor;
+    const char *prefix, *glob, *cursor, *id;
     bool recursive;
     int64_t limit;
 };
@@ -31,6 +31,9 @@ static const struct json_field list_fields[] = {
     {JF_TEXT(struct list_args, cursor), .min = 1, .max = 2 * PATH_BYTES_MAX,
      .doc = "next_cursor of the page before"},
     {JF_INT(struct list_args, limit), .min = 1, .max = PAGE_MAX, .preset = 100},
+    {JF_TEXT(struct list_args, id), .min = 1, .max = ID_SIZE - 1,
+     .doc =
+         "only the file with this id, wherever it is; also in the trash: it has `deleted_at` then"},
     {0},
 };
 
@@ -86,9 +89,31 @@ static const struct json_field delete_fields[] = {
 
 /* ---- list ---- */
 
+/* One file or none. That of another workspace is none. */
+static int list_by_id(struct call *c, const char *id, struct err *e)
+{
+    struct json_writer w = JSON_WRITER(&c->out);
+    struct file_row row = {0};
+    bool is_known = meta_file_by_id(files_meta(c->api->o.files), id, &row, e) == 0;
+    if (!is_known && e->code != ERR_NOT_FOUND)
+        return -1;
+    jw_object(&w);
+    jw_key(&w, "data");
+    jw_array(&w);
+    bool is_here = is_known && strcmp(row.workspace, c->ws.id) == 0;
+    if (is_here)
+        object_file_row(&w, &row);
+    end_list(&w, /* has_more= */ false, /* next= */ NULL);
+    if (is_known)
+        file_row_done(&row);
+    return 0;
+}
+
 static int list(struct call *c, struct err *e)
 {
     const struct list_args *in = c->query;
+    if (in->id)
+        return list_by_id(c, in->id, e);
     scoped(freep) char *next = NULL;
     struct file_rows rows;
     const struct file_query query = {.prefix = in->prefix + (*in->prefix == '/'),

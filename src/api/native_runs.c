@@ -155,6 +155,8 @@ static int start(struct call *c, struct seat *seat, bool is_one_shot, struct err
     if (job_new(seat, &c->who, &wishes, c->id, &job, e))
         return -1;
     once_made(&c->once, job_id(job));
+    if (c->on_run)
+        c->on_run(c->on_run_arg, job);
     http_add_header(c->x, "X-Run-Id", "%s", job_id(job));
     if (in->background)
         return run_in_background(c, job, e);

@@ -25,6 +25,7 @@
 
 struct api;
 struct err;
+struct job;
 struct json_field;
 struct http_exchange;
 struct http_request;
@@ -40,14 +41,15 @@ enum {
 };
 
 enum op_flag {
-    OP_PUBLIC = 1,    /* needs no key */
-    OP_RUNS = 2,      /* counts as a run towards the key's rate */
-    OP_CREATES = 4,   /* takes an Idempotency-Key */
-    OP_STREAMS = 8,   /* can answer with text/event-stream */
-    OP_HIDDEN = 16,   /* not in /openapi.json */
-    OP_RAW_BODY = 32, /* the handler reads the body itself; op->takes says what it is */
-    OP_SHARE = 64,    /* needs no key: the link in its address says what they may (op->admit) */
-    OP_DOOR = 128,    /* a dialect's: what it does is in the audit by the operations it calls */
+    OP_PUBLIC = 1,      /* needs no key */
+    OP_RUNS = 2,        /* counts as a run towards the key's rate */
+    OP_CREATES = 4,     /* takes an Idempotency-Key */
+    OP_STREAMS = 8,     /* can answer with text/event-stream */
+    OP_HIDDEN = 16,     /* not in /openapi.json */
+    OP_RAW_BODY = 32,   /* the handler reads the body itself; op->takes says what it is */
+    OP_SHARE = 64,      /* needs no key: the link in its address says what they may (op->admit) */
+    OP_RAW_QUERY = 256, /* the handler reads the query itself */
+    OP_DOOR = 128,      /* a dialect's: what it does is in the audit by the operations it calls */
 };
 
 /* What is needed besides the scope. The pipeline sees to it before the handler runs. */
@@ -64,6 +66,13 @@ enum op_needs {
 };
 
 extern const char *const op_needs_names[]; /* for /openapi.json */
+
+/* What a dialect says of a failure besides its message, for op->tell. "": nothing. */
+struct call_told {
+    char type[32], param[160], code[64];
+    bool is_whole;    /* the message says all there is to say: no hint is needed */
+    int64_t begun_us; /* when the dialect got it; 0: it did not */
+};
 
 struct call {
     struct api *api;
@@ -90,9 +99,12 @@ struct call {
     const char *type; /* of its body; NULL: JSON */
     struct buf out;   /* its body */
     uint32_t retry_after_s;
-    const char *via;  /* the door it came through, if it was called from inside (inner.h) */
+    const char *via; /* the door it came through, if it was called from inside (inner.h) */
+    void (*on_run)(void *arg, struct job *job); /* the same: told of the run; NULL: nobody */
+    void *on_run_arg;
     const char *hint; /* for an error: what to do next; static, or the next */
     char hint_text[96];
+    struct call_told told;
     void (*after)(struct call *c); /* what can wait until the answer is out; NULL: nothing */
     void *arg;                     /* for it */
 };
@@ -139,7 +151,8 @@ extern const struct op_table native_members, native_workspaces, native_files, na
 extern const struct op_table native_shares, share_doors;
 extern const struct op_table native_events, native_webhooks;
 extern const struct op_table native_search, native_displays;
-extern const struct op_table mcp_door, well_known;
+extern const struct op_table native_ask;
+extern const struct op_table mcp_door, openai_door, well_known;
 
 /* Finds the operation for method and path, and decodes the path's pieces into c->param and c->rest. Fails with
  * ERR_NOT_FOUND, or ERR_METHOD when the path is known, and then `allow` lists its methods. */

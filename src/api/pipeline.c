@@ -172,16 +172,20 @@ void api_handle(void *arg, struct http_exchange *x)
     call_finish(&c, &d);
 }
 
-void api_refuse(void *arg, int status, const char *reason, struct buf *out)
+void api_refuse(void *arg, int status, const char *reason, struct buf *headers, struct buf *out)
 {
     (void)arg;
-    enum err_code code = ERR_INVALID;
-    for (int i = 1; i < ERR_COUNT; i++)
+    char id[ID_SIZE] = "";
+    struct err ignored = {0};
+    if (id_make("req_", id, &ignored) == 0)
+        buf_fmt(headers, "X-Request-Id: %s\r\n", id);
+    enum err_code code = status == 503 ? ERR_OVERLOADED : ERR_INVALID;
+    for (int i = 1; i < ERR_COUNT && code == ERR_INVALID; i++)
         if (err_http((enum err_code)i) == status) {
             code = (enum err_code)i;
             break;
         }
-    write_error(out, code, reason, hint_for(code), NULL);
+    write_error(out, code, reason, hint_for(code), *id ? id : NULL);
 }
 
 int api_open(const struct api_options *options, struct api **ret, struct err *e)

@@ -108,9 +108,9 @@ static void handle(void *arg, struct http_exchange *x)
     api_handle(s->api, x);
 }
 
-static void refuse(void *arg, int status, const char *reason, struct buf *out)
+static void refuse(void *arg, int status, const char *reason, struct buf *headers, struct buf *out)
 {
-    api_refuse(arg, status, reason, out);
+    api_refuse(arg, status, reason, headers, out);
 }
 
 static const char *text_or_null(const char *text)

@@ -145,20 +145,22 @@ void conn_hook(struct conn *c, void (*fn)(void *arg), void *arg)
 void conn_refuse(struct conn *c, int status, const char *reason)
 {
     const struct http_options *o = &c->server->options;
-    scoped(buf_done) struct buf body = BUF_INIT(8 << 10), head = BUF_INIT(1 << 10);
+    scoped(buf_done) struct buf body = BUF_INIT(8 << 10), head = BUF_INIT(2 << 10),
+                                headers = BUF_INIT(1 << 10);
     if (o->refuse)
-        o->refuse(o->arg, status, reason, &body);
+        o->refuse(o->arg, status, reason, &headers, &body);
     else
         buf_fmt(&body, "%s\n", reason);
     if (body.failed)
         buf_done(&body);
     struct http_date date = {0};
     buf_fmt(&head,
-            "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
+            "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s"
             "Connection: close\r\n\r\n",
             status, http_reason(status), http_date_text(&date),
             o->refuse ? "application/json" : "text/plain; charset=utf-8", body.len,
-            status == 503 || status == 429 ? "Retry-After: 1\r\n" : "");
+            status == 503 || status == 429 ? "Retry-After: 1\r\n" : "",
+            headers.len > 0 && !headers.failed ? headers.bytes : "");
     struct iovec pieces[] = {{head.bytes, head.len}, {body.bytes, body.len}};
     atomic_fetch_add_explicit(&c->server->refused, 1, memory_order_relaxed);
     /* Once: a client that has no room for this has other worries. */

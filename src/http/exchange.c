@@ -181,6 +181,11 @@ int http_read(struct http_exchange *x, void *to, size_t size, size_t *ret_len, s
         return err_set(e, ERR_INVALID, "the chunks of the body are malformed");
     if (size == 0 || x->has_read_all)
         return 0;
+    if (x->body_read) {
+        int failed = x->body_read(x->body_arg, to, size, ret_len, e);
+        x->has_read_all = !failed && *ret_len == 0;
+        return failed;
+    }
     if (x->owes_continue && send_continue(x, e))
         return -1;
     return x->head.is_chunked ? read_chunked(x, to, size, ret_len, e)

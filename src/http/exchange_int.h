@@ -47,6 +47,9 @@ struct http_exchange {
     struct http_date date;
     struct http_stream *stream; /* owned; parked */
     struct buf *collect;        /* inner.c: where the answer goes instead of to a client; or NULL */
+    /* inner.c: where the body comes from instead of from a client; or NULL */
+    int (*body_read)(void *arg, void *to, size_t size, size_t *ret_len, struct err *e);
+    void *body_arg;
 };
 
 int exchange_init(struct http_exchange *x, struct http_server *s, struct err *e);

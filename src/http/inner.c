@@ -26,6 +26,18 @@ int http_inner_new(const struct http_request *request, struct str body, struct b
     return 0;
 }
 
+void http_inner_body(struct http_exchange *x,
+                     int (*read)(void *arg, void *to, size_t size, size_t *ret_len, struct err *e),
+                     void *arg, bool has_length, uint64_t length)
+{
+    x->body_read = read;
+    x->body_arg = arg;
+    x->has_read_all = false;
+    x->head.request.has_body = true;
+    x->head.request.has_length = has_length;
+    x->head.request.length = has_length ? length : 0;
+}
+
 void http_inner_free(struct http_exchange *x)
 {
     if (!x)

@@ -11,6 +11,10 @@
 #ifndef HTTP_INNER_H
 #define HTTP_INNER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/str.h"
 
 struct buf;
@@ -22,6 +26,10 @@ struct http_request;
  * handler's writes fail with ERR_TOO_LARGE. */
 int http_inner_new(const struct http_request *request, struct str body, struct buf *out,
                    struct http_exchange **ret, struct err *e);
+/* Its body is read from there instead, as http_read gives one. */
+void http_inner_body(struct http_exchange *x,
+                     int (*read)(void *arg, void *to, size_t size, size_t *ret_len, struct err *e),
+                     void *arg, bool has_length, uint64_t length);
 void http_inner_free(struct http_exchange *x); /* NULL is fine */
 
 /* The headers that the handler added, as lines that end in CR LF. */

@@ -70,8 +70,9 @@ struct http_options {
      * the exchange; otherwise the client gets a 500. */
     void (*handle)(void *arg, struct http_exchange *x);
     /* Fills `out` with the body of an answer the server itself has to give (400, 408, 413, 431,
-     * 503 ...), as JSON; NULL: a plain body of its own. Any thread; must not block. */
-    void (*refuse)(void *arg, int status, const char *reason, struct buf *out);
+     * 503 ...), as JSON, and `headers` with lines that end in CR LF; NULL: a plain body of its own. Any thread; must not
+     * block. */
+    void (*refuse)(void *arg, int status, const char *reason, struct buf *headers, struct buf *out);
     void *arg;
 };
 

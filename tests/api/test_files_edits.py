@@ -178,6 +178,48 @@ class Edits(FilesTest):
         self.assertEqual(self.data("x/y/e/2"), b"d/e/2")
         self.refused("move", 400, "invalid_request", **{"from": "x", "to": "x/z"})
 
+    def test_copies_from_another_workspace(self):
+        other = self.client.ok("POST", WORKSPACES, {"name": "source"}, 201)["id"]
+        self.addCleanup(lambda: self.client.request("DELETE", f"{WORKSPACES}/{other}"))
+        data = noise(700_000)
+        self.client.ok("PUT", f"{WORKSPACES}/{other}/files/dir/a.bin", raw=b"old", status=201)
+        self.client.ok("PUT", f"{WORKSPACES}/{other}/files/dir/a.bin", raw=data)
+        made = self.do("copy", 201, **{"workspace": other, "from": "dir/a.bin", "to": "b.bin"})
+        self.assertEqual((made["size"], made["version"], self.data("b.bin")), (len(data), 1, data))
+        self.refused("copy", 409, "conflict", **{"workspace": other, "from": "dir/a.bin", "to": "b.bin"})
+        self.do("copy", **{"workspace": "source", "from": "dir/a.bin", "to": "b.bin", "version": 1, "overwrite": True})
+        self.assertEqual(self.data("b.bin"), b"old")
+        self.client.ok("POST", f"{WORKSPACES}/{other}/mkdir", {"path": "made"}, 201)
+        for name in "dir", "made":
+            self.refused("copy", 404, "not_found", **{"workspace": other, "from": name, "to": "x"})
+        self.refused("copy", 404, "not_found", **{"workspace": other, "from": "none", "to": "x"})
+        self.refused("copy", 404, "not_found", **{"workspace": "ws_none", "from": "a", "to": "x"})
+
+    def test_copies_from_the_workspace_of_somebody_else(self):
+        agent = self.client.ok("POST", "/api/v1/principals", {"name": "owner of the source"}, 201)["id"]
+        owner = self.key(principal=agent, scopes=["files:read", "files:write", "share"])
+        data = noise(700_000, 2)
+        owner.ok("PUT", f"{WORKSPACES}/default/files/theirs.bin", raw=data, status=201)
+        theirs = owner.ok("GET", f"{WORKSPACES}/default")["id"]
+        made = self.do("copy", 201, **{"workspace": theirs, "from": "theirs.bin", "to": "mine.bin"})
+        self.assertEqual((made["size"], self.data("mine.bin")), (len(data), data))
+        mine = self.ws.rpartition("/")[2]
+        self.fails(owner.post(f"{WORKSPACES}/default/copy", {"workspace": mine, "from": "mine.bin", "to": "x"}), 404, "not_found")
+        writer = self.key(principal=agent, scopes=["files:write"])
+        self.fails(writer.post(f"{WORKSPACES}/default/copy", {"workspace": theirs, "from": "theirs.bin", "to": "x"}), 403, "permission_denied")
+
+    def test_a_file_by_its_id(self):
+        made = self.make("dir/a.txt", b"one")
+        self.assertEqual([f["path"] for f in self.client.ok("GET", f"{self.ws}/files?id={made['id']}")["data"]], ["dir/a.txt"])
+        self.do("move", **{"from": "dir/a.txt", "to": "b.txt"})
+        self.assertEqual([f["path"] for f in self.client.ok("GET", f"{self.ws}/files?id={made['id']}")["data"]], ["b.txt"])
+        self.client.ok("DELETE", self.at("b.txt"), status=204)
+        found = self.client.ok("GET", f"{self.ws}/files?id={made['id']}")["data"]
+        self.assertEqual(len(found), 1)
+        self.assertIn("deleted_at", found[0])
+        self.assertEqual(self.client.ok("GET", f"{self.ws}/files?id=file_none")["data"], [])
+        self.assertEqual(self.client.ok("GET", f"{WORKSPACES}/default/files?id={made['id']}")["data"], [])
+
     def test_copies(self):
         made = self.make("a.txt", b"one")
         self.make("a.txt", b"two")

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -11,6 +12,16 @@ from base import IMAGES, KEY, ApiTest, Client, Server, eventually
 
 
 class Operations(ApiTest):
+    def test_what_is_refused_before_it_is_a_request_has_an_id_too(self):
+        with socket.create_connection(self.server.address) as conn:
+            conn.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+            conn.shutdown(socket.SHUT_WR)
+            head, _, body = b"".join(iter(lambda: conn.recv(65536), b"")).partition(b"\r\n\r\n")
+        self.assertIn(b" 400 ", head.split(b"\r\n")[0])
+        told = json.loads(body)["error"]["request_id"]
+        self.assertRegex(told, r"^req_[0-9a-z]{24}$")
+        self.assertIn(b"X-Request-Id: " + told.encode(), head)
+
     def test_health_needs_no_key(self):
         client = Client(self.server, None)
         self.assertEqual(client.ok("GET", "/healthz"), {"status": "ok"})

@@ -506,9 +506,10 @@ static void handle(void *arg, struct http_exchange *x)
     (void)say(x, 404, "no such route", &e);
 }
 
-static void refusal(void *arg, int status, const char *reason, struct buf *out)
+static void refusal(void *arg, int status, const char *reason, struct buf *headers, struct buf *out)
 {
     (void)arg;
+    buf_str(headers, "X-Refused: yes\r\n");
     buf_fmt(out, "{\"status\":%d,\"reason\":\"%s\"}", status, reason);
 }
 
