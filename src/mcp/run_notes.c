@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
+#include "agent/text.h"
 #include "mcp/mcp_int.h"
 #include "mcp/run_int.h"
-#include "mcp/run_text.h"
 
 enum { FILES_BYTES_MAX = 4000, LINES_MAX = 10, PATH_SHOWN = 300 };
 

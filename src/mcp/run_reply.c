@@ -5,11 +5,11 @@
 
 #include <jansson.h>
 
+#include "agent/text.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "mcp/mcp_int.h"
 #include "mcp/run_int.h"
-#include "mcp/run_text.h"
 #include "mcp/uri.h"
 #include "service/job.h"
 #include "json/read.h"

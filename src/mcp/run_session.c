@@ -5,11 +5,11 @@
 
 #include <jansson.h>
 
+#include "agent/text.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "mcp/mcp_int.h"
 #include "mcp/run_int.h"
-#include "mcp/run_text.h"
 #include "json/fields.h"
 
 enum { LISTED = 50, REPR_MAX = 120, NAMES_SHOWN = 100, TEXT_ROOM = 16 << 10 };

@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
+#include "agent/text.h"
 #include "base/scope.h"
 #include "mcp/mcp_int.h"
 #include "mcp/run_int.h"
-#include "mcp/run_text.h"
 #include "mcp/uri.h"
 
 enum { /* bytes as JSON; together with ids and numbers they leave room for files */

@@ -6,12 +6,12 @@
 
 #include <jansson.h>
 
+#include "agent/text.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "mcp/mcp_int.h"
 #include "mcp/run_int.h"
-#include "mcp/run_text.h"
 #include "service/job.h"
 #include "json/read.h"
 

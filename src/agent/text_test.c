@@ -1,4 +1,4 @@
-#include "mcp/run_text.h"
+#include "agent/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -118,6 +119,28 @@ static void json_strings_stay_within_their_limit(void **state)
     }
 }
 
+static void any_bytes_become_a_json_string(void **state)
+{
+    (void)state;
+    static const struct {
+        struct str raw;
+        const char *text;
+    } bytes[] = {
+        {{"", 0}, ""},
+        {{NULL, 0}, ""},
+        {{"gr\xC3\xBC\xC3\x9F", 6}, "gr\xC3\xBC\xC3\x9F"},
+        {{"a\0b\0", 4},
+         "a\xEF\xBF\xBD"
+         "b\xEF\xBF\xBD"},
+        {{"\xFFz\xC3", 3}, "\xEF\xBF\xBDz\xEF\xBF\xBD"},
+    };
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        scoped(json_decrefp) json_t *json = text_json(bytes[i].raw);
+        assert_non_null(json);
+        assert_string_equal(json_string_value(json), bytes[i].text);
+    }
+}
+
 static void windows_follow_each_other_without_a_gap(void **state)
 {
     (void)state;
@@ -148,6 +171,7 @@ int main(void)
         cmocka_unit_test(long_texts_keep_whole_lines_of_both_ends),
         cmocka_unit_test(one_endless_line_is_cut_between_characters),
         cmocka_unit_test(json_strings_stay_within_their_limit),
+        cmocka_unit_test(any_bytes_become_a_json_string),
         cmocka_unit_test(windows_follow_each_other_without_a_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
-#include "mcp/run_text.h"
+#include "agent/text.h"
 
 #include <string.h>
+
+#include <jansson.h>
 
 #include "base/buf.h"
 #include "base/scope.h"
@@ -168,6 +170,28 @@ bool text_shorten_json(struct buf *out, struct str text, size_t max)
         /* As much less as it is too large, and a little more: so it ends. */
         limit = limit * max / size * 15 / 16;
     }
+}
+
+struct str text_clean(struct str text, struct buf *copy)
+{
+    if (text.len == 0 || (utf8_is_valid(text.ptr, text.len) && !memchr(text.ptr, 0, text.len)))
+        return text;
+    for (size_t at = 0; at < text.len;) {
+        const char *nul = memchr(text.ptr + at, 0, text.len - at);
+        size_t len = nul ? (size_t)(nul - (text.ptr + at)) : text.len - at;
+        utf8_clean(text.ptr + at, len, copy);
+        if (nul)
+            buf_str(copy, "\xEF\xBF\xBD");
+        at += len + (nul ? 1 : 0);
+    }
+    return (struct str){copy->bytes, copy->len};
+}
+
+struct json_t *text_json(struct str text)
+{
+    scoped(buf_done) struct buf copy = BUF_INIT(3 * text.len + 1);
+    struct str clean = text_clean(text, &copy);
+    return copy.failed ? NULL : json_stringn(clean.len ? clean.ptr : "", clean.len);
 }
 
 struct str text_window(struct str text, size_t offset, size_t len, size_t *ret_next)

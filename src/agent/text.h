@@ -1,4 +1,4 @@
-/* run_text.h -- what a program printed, made fit for a model to read: no colours, no overwritten lines,
+/* text.h -- what a program printed, made fit for a model to read: no colours, no overwritten lines,
  * and of what is too long its beginning and its end.
  *
  *     text_plain(&plain, str_of("\033[31mred\033[0m"))     "red"
@@ -6,8 +6,8 @@
  *
  * No I/O. Whatever comes is taken: bytes that are no UTF-8 go through as they are.
  */
-#ifndef MCP_RUN_TEXT_H
-#define MCP_RUN_TEXT_H
+#ifndef AGENT_TEXT_H
+#define AGENT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 #include "base/str.h"
 
 struct buf;
+struct json_t;
 
 enum { TEXT_NOTICE_MAX = 400 }; /* bytes of the line that says what is left out */
 
@@ -33,6 +34,11 @@ size_t text_json_size(struct str text);
 
 /* The same as text_shorten, without a line end of its own, for a JSON string of at most `max` bytes. */
 bool text_shorten_json(struct buf *out, struct str text, size_t max);
+
+/* The same text if it is UTF-8 without NULs; else it is made so in `copy`, with U+FFFD in place of what is not. `copy` fails by itself. */
+struct str text_clean(struct str text, struct buf *copy);
+/* A JSON string of any bytes, made clean. NULL: no memory. Owned. */
+struct json_t *text_json(struct str text);
 
 /* At most `len` bytes (4 or more) from `offset` on, whole characters only; *ret_next is where the rest
  * begins. */
