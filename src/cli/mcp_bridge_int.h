@@ -135,7 +135,7 @@ struct flight *flight_new(struct bridge *b, enum flight_kind kind, char *body, s
 void flight_push(struct flight *f);
 void flight_free(struct flight *f); /* takes it out of the list, too; closes what is open */
 /* Begins the request. Fails only without memory. */
-int flight_start(struct flight *f, struct err *e);
+int flight_launch(struct flight *f, struct err *e);
 bool flight_is_sent(const struct flight *f);
 /* Gives back what the request needed; its answer stays. Not from inside it. */
 void flight_close(struct flight *f);

@@ -228,7 +228,7 @@ static bool begin(struct flight *f)
     struct bridge *b = f->bridge;
     bool is_barrier = f->is_barrier;
     struct err e = {0};
-    if ((!b->is_reached && bridge_reach(b, &e)) || flight_start(f, &e))
+    if ((!b->is_reached && bridge_reach(b, &e)) || flight_launch(f, &e))
         fail(f, e.text, e.code == ERR_UNAVAILABLE ? "`cicada doctor` says what is missing" : "");
     return !is_barrier;
 }

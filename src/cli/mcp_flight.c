@@ -217,7 +217,7 @@ static void set_request(struct flight *f)
     curl_easy_setopt(easy, CURLOPT_PRIVATE, f);
 }
 
-int flight_start(struct flight *f, struct err *e)
+int flight_launch(struct flight *f, struct err *e)
 {
     struct bridge *b = f->bridge;
     close_transfer(f);

@@ -37,7 +37,7 @@ struct buf;
 struct err;
 
 enum {
-    CONFIG_KEYS_MAX = 96,
+    CONFIG_KEYS_MAX = 128,
     CONFIG_ITEMS_MAX = 64,       /* of one list */
     CONFIG_FILE_MAX = 256 << 10, /* bytes of a configuration file */
     CONFIG_VALUE_MAX = 16 << 10, /* bytes of one value */
@@ -111,6 +111,17 @@ struct config {
         struct config_list audience; /* empty: by public_url */
         struct config_list default_scopes, admin_subjects;
     } oauth;
+    struct {
+        char *url, *key, *name; /* url "": none */
+        uint32_t api, code;     /* enum model_api, enum agent_code */
+        uint32_t timeout_s, retries;
+        uint32_t images;                                          /* 0: it takes none */
+        uint32_t context_tokens, tokens_max, calls_max;           /* tokens_max 0: any */
+        uint32_t price_in_milli, price_out_milli, cost_max_milli; /* 0: not known, none */
+    } model;
+    struct {
+        uint32_t strict_expiry, outputs; /* 0: off */
+    } openai;
     struct {
         uint64_t body_bytes;
     } limits;

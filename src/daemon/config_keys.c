@@ -235,6 +235,20 @@ static int check_encoder(const char *text, struct err *e)
     return 0;
 }
 
+static int check_model_url(const char *text, struct err *e)
+{
+    bool is_web = strncmp(text, "https://", 8) == 0 || strncmp(text, "http://", 7) == 0;
+    if (*text && (!is_web || strpbrk(text, " @?#")))
+        return err_set(e, ERR_INVALID,
+                       "'%.60s' is no address such as http://127.0.0.1:11434/v1; a key belongs in "
+                       "model.key",
+                       text);
+    return 0;
+}
+
+static const char *const model_apis[] = {"chat", "responses", NULL};       /* enum model_api */
+static const char *const model_codes[] = {"auto", "tool", "fenced", NULL}; /* enum agent_code */
+
 /* The message must not show it. */
 static int check_bearer(const char *text, struct err *e)
 {
@@ -458,6 +472,47 @@ const struct config_key config_keys[] = {
     {LIST(oauth, admin_subjects), .preset = "off", .max = CONFIG_ITEMS_MAX,
      .doc = "Who of them is admin of this server: the `sub` of their tokens."},
 
+    {TEXT(model, url), .preset = "", .check = check_model_url, .max = 2000,
+     .doc = "The language model that answers questions (`cicada ask`, /v1/responses): the base address of an "
+            "endpoint that speaks OpenAI's API, such as http://127.0.0.1:11434/v1 for Ollama or "
+            "https://api.openai.com/v1. Not set: there is none, and code is only run for others."},
+    {TEXT(model, key), .preset = "", .check = check_bearer, .max = 4000, .is_secret = true,
+     .doc = "The key of that endpoint. A file that sets it must not be readable by everybody."},
+    {TEXT(model, name), .preset = "", .max = 200,
+     .doc = "The model to ask there when a request names none, such as qwen3 or gpt-5-mini."},
+    {U32(model, api), .kind = KEY_CHOICE, .preset = "chat", .choices = model_apis,
+     .doc = "What the endpoint speaks: chat (Chat Completions) or responses."},
+    {U32(model, code), .kind = KEY_CHOICE, .preset = "auto", .choices = model_codes,
+     .doc = "How the model says what code to run. tool: by calling a function. fenced: by a block of "
+            "Python in its text, for models that cannot call functions. auto: the one or the other, as it does."},
+    {U32(model, timeout_s), .preset = "300", .min = 1, .max = 86400,
+     .doc = "Seconds of silence after which the endpoint is given up."},
+    {U32(model, retries), .preset = "4", .min = 0, .max = 20,
+     .doc = "How often a request is repeated that the endpoint refused for now or broke off."},
+    {U32(model, images), .kind = KEY_CHOICE, .preset = "off", .choices = switches,
+     .doc = "Whether the model takes images: on or off."},
+    {U32(model, context_tokens), .preset = "100000", .min = 1000, .max = 10000000,
+     .doc = "About how much may be asked at once; older outputs are shortened to stay below."},
+    {U32(model, tokens_max), .preset = "0", .min = 0, .max = 1000000000,
+     .doc = "Tokens that one answer may take altogether, questions and answers. 0: any number."},
+    {U32(model, calls_max), .preset = "20", .min = 1, .max = 1000,
+     .doc = "How often code may be run for one answer."},
+    {KEY(model, price_in), .kind = KEY_MILLI, .at = FIELD(uint32_t, model.price_in_milli), .preset = "0",
+     .min = 0, .max = 1000000000,
+     .doc = "What a million tokens of questions cost, in any currency. 0: not known."},
+    {KEY(model, price_out), .kind = KEY_MILLI, .at = FIELD(uint32_t, model.price_out_milli), .preset = "0",
+     .min = 0, .max = 1000000000,
+     .doc = "What a million tokens of answers cost."},
+    {KEY(model, cost_max), .kind = KEY_MILLI, .at = FIELD(uint32_t, model.cost_max_milli), .preset = "0",
+     .min = 0, .max = 1000000000,
+     .doc = "What one answer may cost; it ends before. 0: anything."},
+
+    {U32(openai, strict_expiry), .kind = KEY_CHOICE, .preset = "off", .choices = switches,
+     .doc = "Whether containers expire for good as they do elsewhere: on or off. off: one that nobody used sleeps, "
+            "and wakes under its id."},
+    {U32(openai, outputs), .kind = KEY_CHOICE, .preset = "on", .choices = switches,
+     .doc = "Whether responses show the outputs of code without being asked to by `include`: on or off."},
+
     {KEY(limits, body_bytes), .kind = KEY_BYTES, .at = FIELD(uint64_t, limits.body_bytes),
      .preset = "32M", .min = 64 << 10, .max = 32 << 20,
      .doc = "The largest body of a request that is read into memory (JSON)."},
@@ -522,6 +577,9 @@ int config_check(const struct config *c, struct err *e)
     if (is_url && !*c->search.model)
         return err_set(e, ERR_INVALID,
                        "search.encoder is an endpoint: set search.model to the model to use there");
+    if (*c->model.url && !*c->model.name)
+        return err_set(e, ERR_INVALID,
+                       "model.url is set: set model.name to the model to ask there");
     if (*c->oauth.issuer && c->oauth.audience.count == 0 && !*c->server.public_url)
         return err_set(e, ERR_INVALID,
                        "oauth.issuer: set oauth.audience or server.public_url, so that tokens for "

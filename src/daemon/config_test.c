@@ -142,7 +142,7 @@ static void what_is_unknown_is_refused_with_what_was_meant(void **state)
     assert_told("[server]\nquux = 1\n", "text:2: there is no key 'quux' in [server]\n");
     assert_told("[sesions]\nidle_s = 1\npids = 2\n",
                 "text:2: there is no section [sesions]; did you mean [sessions]?\n");
-    assert_told("[model]\nurl = x\n", "text:2: there is no section [model]\n");
+    assert_told("[quuxes]\nurl = x\n", "text:2: there is no section [quuxes]\n");
     assert_told("workers = 2\n", "text:1: a key before the first [section]\n");
     assert_told("[server]\nWorkers = 2\n",
                 "text:2: there is no key 'Workers' in [server]; did you mean 'workers'?\n");
@@ -333,15 +333,21 @@ static void every_key_has_a_variable(void **state)
     for (size_t i = 0; i < config_key_count; i++) {
         const struct config_key *k = &config_keys[i];
         char variable[CONFIG_VARIABLE_SIZE], entry[300];
-        bool is_url = strcmp(k->name, "public_url") == 0 || strcmp(k->section, "oauth") == 0;
+        bool is_url = strcmp(k->name, "public_url") == 0 || strcmp(k->section, "oauth") == 0 ||
+                      strcmp(k->name, "url") == 0;
+        bool is_model = strcmp(k->section, "model") == 0 && strcmp(k->name, "name") != 0;
         const char *value = *k->preset     ? k->preset
                             : k->is_secret ? "cik_0123456789abcdef"
                             : is_url       ? "https://cicada.example.org"
                                            : "/etc/x.pem";
         config_key_variable(k, variable);
         (void)snprintf(entry, sizeof entry, "%s=%s", variable, value);
-        char *environment[] = {entry, "CICADA_SERVER_TLS_CERT=/c", "CICADA_SERVER_TLS_KEY=/k",
-                               "CICADA_SERVER_PUBLIC_URL=https://cicada.example.org", NULL};
+        char *environment[] = {entry,
+                               "CICADA_SERVER_TLS_CERT=/c",
+                               "CICADA_SERVER_TLS_KEY=/k",
+                               "CICADA_SERVER_PUBLIC_URL=https://cicada.example.org",
+                               is_model ? "CICADA_MODEL_NAME=m" : NULL,
+                               NULL};
         scoped(config_done) struct config c =
             loaded(&(struct config_inputs){.environment = environment});
         assert_int_equal(c.origins[i].source, CONFIG_ENVIRONMENT);

@@ -2,6 +2,7 @@
  * /metrics. */
 #include <stdlib.h>
 
+#include "agent/model.h"
 #include "base/err.h"
 #include "base/memory.h"
 #include "base/metrics.h"
@@ -19,6 +20,8 @@ static const char *const ends[END_COUNT] = {
     "ok", "error", "timeout", "memory", "output_limit", "disk", "cancelled", "crashed", "killed"};
 static const char *const pool_states[] = {"ready", "wanted"};
 static const char *const pool_events[] = {"taken", "missed", "made", "died"};
+static const char *const results[] = {"answered", "failed"};
+static const char *const token_kinds[] = {"input", "output"};
 static const char *const moves[] = {"sleep", "wake"};
 
 enum figure {
@@ -45,6 +48,9 @@ enum figure {
     DAMAGED,
     SWEPT,
     FREED,
+    QUESTIONS,
+    TRIES,
+    TOKENS,
     FIGURES
 };
 
@@ -125,6 +131,17 @@ static const struct metric_spec specs[FIGURES] = {
     [FREED] = {.name = "cicada_store_freed_bytes_total",
                .help = "Room made on the disk by that.",
                .kind = METRIC_COUNTER},
+    [QUESTIONS] = {.name = "cicada_model_questions_total",
+                   .help = "Questions to the model, by what came of them.",
+                   .kind = METRIC_COUNTER,
+                   .labels = {METRIC_LABEL("result", results)}},
+    [TRIES] = {.name = "cicada_model_requests_total",
+               .help = "Requests to its endpoint, those that were repeated included.",
+               .kind = METRIC_COUNTER},
+    [TOKENS] = {.name = "cicada_model_tokens_total",
+                .help = "Tokens that questions and answers took, as the endpoint says.",
+                .kind = METRIC_COUNTER,
+                .labels = {METRIC_LABEL("kind", token_kinds)}},
 };
 
 int figures_new(struct server *s, struct figures **ret, struct err *e)
@@ -167,6 +184,19 @@ static void refresh_service(struct server *s)
     set(f, REFUSED, info.refused);
 }
 
+static void refresh_model(struct server *s)
+{
+    struct figures *f = s->figures;
+    struct model_info info = {0};
+    if (s->model)
+        model_look(s->model, &info);
+    metric_set(f->m[QUESTIONS], METRIC_AT(0), (int64_t)info.answered);
+    metric_set(f->m[QUESTIONS], METRIC_AT(1), (int64_t)info.failed);
+    metric_set(f->m[TRIES], METRIC_AT(), (int64_t)info.tries);
+    metric_set(f->m[TOKENS], METRIC_AT(0), (int64_t)info.input);
+    metric_set(f->m[TOKENS], METRIC_AT(1), (int64_t)info.output);
+}
+
 static void refresh_pool(struct server *s)
 {
     struct figures *f = s->figures;
@@ -203,6 +233,7 @@ void figures_refresh(void *server)
     struct db_stats db;
     refresh_service(s);
     refresh_pool(s);
+    refresh_model(s);
     http_server_look(s->http, &http);
     set(s->figures, CONNECTIONS, http.connections);
     set(s->figures, PARKED, http.parked);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "ask/ask.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fdio.h"
@@ -25,6 +26,7 @@
 #include "http/exchange.h"
 #include "http/server.h"
 #include "mcp/mcp.h"
+#include "openai/openai.h"
 #include "service/service.h"
 #include "service/shrink.h"
 #include "session/current.h"
@@ -350,6 +352,11 @@ static int open_api(struct server *s, struct err *e)
         .mcp = mcp_handle,
         .mcp_arg = s->mcp,
         .mcp_is_open = s->o->has_fixtures,
+        .openai = s->o->has_fixtures ? NULL : openai_handle, /* there, doors need no key */
+        .openai_tell = openai_tell,
+        .openai_arg = s->openai,
+        .ask = ask_handle,
+        .ask_arg = s->ask,
         .sign_key = s->sign_key,
         .spool_fd = s->data.tmp_fd,
         .local_uid = s->started_by,
@@ -404,8 +411,8 @@ static int build(struct server *s, struct err *e)
     if (metrics_new(&s->metrics, e) || open_people(s, e) || meanings_open(s, e) ||
         finding_prepare(s, e) || keeping_open(s, e) || telling_open(s, e) || vouching_open(s, e) ||
         open_images(s, e) || open_sessions(s, e) || open_service(s, e) || finding_open(s, e) ||
-        shrinking_open(s, e) || open_mcp(s, e) || open_api(s, e) || oven_start(s, e) ||
-        watch_start(s, e))
+        shrinking_open(s, e) || open_mcp(s, e) || asking_open(s, e) || open_api(s, e) ||
+        oven_start(s, e) || watch_start(s, e))
         return -1;
     s->is_ready = true;
     announce(s);
@@ -423,6 +430,7 @@ static void tear_down(struct server *s)
     figures_free(s->figures);
     shrinker_close(s->shrinker);
     service_close(s->service);
+    asking_close(s);
     sessions_close(s->sessions);
     pool_close(s->pool);
     current_free(s->current);

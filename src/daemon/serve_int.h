@@ -61,6 +61,11 @@ struct server {
     struct search *search;
     struct shrinker *shrinker;
     struct mcp *mcp;
+    struct cards *cards; /* asking.c, as the next four */
+    struct model *model; /* NULL: none */
+    struct flights *flights;
+    struct ask *ask;
+    struct openai *openai;
     struct api *api;
     struct figures *figures;
 
@@ -86,6 +91,12 @@ void finding_close(struct server *s);
 
 /* shrinking.c: images made small; when sessions can be started. */
 int shrinking_open(struct server *s, struct err *e);
+
+/* asking.c: the model, questions to it, and OpenAI's API; when the service is there. */
+int asking_open(struct server *s, struct err *e);
+/* What goes on gets so long to end by itself. */
+void asking_stop(struct server *s, uint32_t drain_ms);
+void asking_close(struct server *s);
 
 /* watch.c: signals, the watchdog, ending when idle. */
 int watch_start(struct server *s, struct err *e);

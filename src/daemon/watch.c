@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ask/flight.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
@@ -39,6 +40,8 @@ void server_stop(struct server *s, const char *why)
         return;
     log_line(&s->log, LOG_INFO, "stopping", LOG_STR("why", why));
     notify_stopping(&s->notify);
+    if (s->flights)
+        flights_drain(s->flights);      /* before the listener sends their clients away */
     (void)eventfd_write(s->stop_fd, 1); /* a new eventfd takes it */
 }
 
@@ -91,7 +94,8 @@ static void look_idle(struct watch *w)
     int64_t now_us = clock_us();
     http_server_look(s->http, &http);
     service_look(s->service, &service);
-    if (http.requests != w->requests || http.parked > 0 || service.running > 0) {
+    if (http.requests != w->requests || http.parked > 0 || service.running > 0 ||
+        flights_going(s->flights) > 0) {
         w->requests = http.requests;
         w->idle_from_us = now_us;
     } else if (now_us - w->idle_from_us >= (int64_t)idle_s * 1000000) {
@@ -135,8 +139,11 @@ static void *watch(void *arg)
     upkeep_stop(s->upkeep); /* or a request for it would be waited for */
     locks_stop(s->files);   /* likewise */
     mcp_stop(s->mcp);       /* and so would a client that is asked something */
-    /* The listener drains meanwhile; both wait for the same runs. */
-    service_stop(s->service, s->config->server.drain_s * 1000);
+    /* The listener drains meanwhile; all wait for the same runs. */
+    int64_t drain_us = (int64_t)s->config->server.drain_s * 1000000, begun_us = clock_us();
+    asking_stop(s, (uint32_t)(drain_us / 1000));
+    int64_t left_us = begun_us + drain_us - clock_us();
+    service_stop(s->service, left_us > 0 ? (uint32_t)(left_us / 1000) : 0);
     shrinker_stop(s->shrinker); /* what they made goes out as it is */
     return NULL;
 }

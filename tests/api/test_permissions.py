@@ -22,6 +22,7 @@ import unittest
 import zipfile
 
 from base import KEY, Answer, ApiTest, Client, eventually
+from upstream import Upstream
 
 ROWS = json.loads((pathlib.Path(__file__).parent / "permissions.json").read_text())
 ROWS.pop("")
@@ -57,6 +58,8 @@ class Permissions(ApiTest):
 
     @classmethod
     def setUpClass(cls):
+        cls.up = Upstream()
+        cls.settings = {**cls.settings, "model.url": cls.up.url, "model.name": "scripted-1"}
         super().setUpClass()
         cls.admin = Client(cls.server)
         document = cls.admin.ok("GET", "/openapi.json")
@@ -76,6 +79,11 @@ class Permissions(ApiTest):
         cls.past_run = cls.editor.run(cls.session, "open('made.txt', 'w').write('x')")["id"]
         cls.others = cls.make_others(owner)
         cls.lacking = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.up.close()
 
     @classmethod
     def new_key(cls, principal, scopes, **more):
@@ -139,6 +147,14 @@ class Permissions(ApiTest):
 
     def make_doomed_session(self, who):
         return self.editor.session(workspace=self.ws)
+
+    def make_answer(self, who):
+        if not hasattr(type(self), "answer"):
+            type(self).answer = self.make_doomed_answer(who)
+        return self.answer
+
+    def make_doomed_answer(self, who):
+        return self.editor.ok("POST", "/api/v1/ask", {"workspace": self.ws, "question": "hello"})["id"]
 
     def make_doomed_workspace(self, who):
         ws = self.owner.ok("POST", "/api/v1/workspaces", {"name": next(names)}, 201)["id"]
