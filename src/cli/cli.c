@@ -31,6 +31,8 @@ static void version_help(struct buf *out)
 
 static const struct command commands[] = {
     {"run", "run Python, bash or JavaScript in a sandbox", run_main, run_help},
+    {"ask", "ask a model that runs code to find the answer", ask_main, ask_help},
+    {"eval", "say how many tasks a model solves", eval_main, eval_help},
     {"serve", "run the server", serve_main, serve_help},
     {"mcp", "be an MCP server for Claude, Cursor and other agents", mcp_main, mcp_help},
     {"repl", "a Python prompt in a session of the server", repl_main, repl_help},

@@ -7,6 +7,7 @@ enum {
     EXIT_DONE = 0,
     EXIT_ERROR = 1,       /* the code raised; doctor: weaker than the full tier */
     EXIT_USAGE = 2,       /* the command line is wrong */
+    EXIT_DIFFERENT = 3,   /* what was run again came out otherwise */
     EXIT_LOCKED = 75,     /* somebody holds a lock: later it may work; EX_TEMPFAIL of sysexits */
     EXIT_DENIED = 77,     /* the server wants a key, or a better one; EX_NOPERM of sysexits */
     EXIT_TIMEOUT = 124,   /* as timeout(1) */

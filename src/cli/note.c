@@ -44,6 +44,19 @@ void printable(const char *bytes, size_t len, struct buf *out)
     }
 }
 
+void printable_lines(const char *bytes, size_t len, struct buf *out)
+{
+    for (size_t i = 0; i < len;) {
+        size_t part = 0;
+        while (i + part < len && bytes[i + part] != '\n' && bytes[i + part] != '\t')
+            part++;
+        printable(bytes + i, part, out);
+        i += part;
+        if (i < len)
+            buf_add(out, bytes + i++, 1);
+    }
+}
+
 /* One write for the whole line, so that lines of several processes do not mix. */
 static void put_note(struct notes *n, const char *colour, const char *text)
 {
@@ -67,6 +80,15 @@ void note(struct notes *n, const char *fmt, ...)
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     put_note(n, "\033[2m", text);
+}
+
+void note_lines(struct notes *n, const char *text)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        note(n, "%.*s", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
 }
 
 void note_problem(struct notes *n, const char *fmt, ...)

@@ -28,6 +28,12 @@ void note_problem(struct notes *n, const char *fmt, ...) __attribute__((format(p
 /* Appends text as it may be shown: UTF-8, with '?' for each control character. */
 void printable(const char *bytes, size_t len, struct buf *out);
 
+/* The same for text of several lines: line feeds and tabs stay. */
+void printable_lines(const char *bytes, size_t len, struct buf *out);
+
+/* A note for each line of the text. */
+void note_lines(struct notes *n, const char *text);
+
 /* 12 B, 3.4 KiB, 512 MiB: rounded, with one digit after the point at most. */
 enum { SIZE_TEXT = 16 };
 const char *size_text(unsigned long long bytes, char space[SIZE_TEXT]);

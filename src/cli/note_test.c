@@ -31,6 +31,33 @@ static void nothing_a_terminal_obeys_gets_through(void **state)
     check_printable("", "");
 }
 
+static void lines_and_tabs_of_a_text_stay(void **state)
+{
+    scoped(buf_done) struct buf out = BUF_INIT(1000);
+    static const char text[] = "a\tb\n\033c\r\n\nd";
+    (void)state;
+    printable_lines(text, strlen(text), &out);
+    assert_string_equal(out.bytes, "a\tb\n?c?\n\nd");
+}
+
+static void a_text_of_several_lines_is_several_notes(void **state)
+{
+    int ends[2];
+    char space[200];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    struct notes n = {.fd = ends[1]};
+    note_lines(&n, "one\n  two\033\n");
+    note_lines(&n, "");
+    (void)close(ends[1]);
+    ssize_t len = read(ends[0], space, sizeof space - 1), more = 0;
+    while (len > 0 && (more = read(ends[0], space + len, sizeof space - 1 - (size_t)len)) > 0)
+        len += more;
+    space[len > 0 ? len : 0] = '\0';
+    assert_string_equal(space, "cicada: one\ncicada:   two?\n");
+    (void)close(ends[0]);
+}
+
 static const char *noted(struct notes *n, int fd, char *space, size_t size)
 {
     note(n, "saved %s", "a\033b");
@@ -85,6 +112,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_a_terminal_obeys_gets_through),
+        cmocka_unit_test(lines_and_tabs_of_a_text_stay),
+        cmocka_unit_test(a_text_of_several_lines_is_several_notes),
         cmocka_unit_test(a_note_is_one_line_and_coloured_only_on_demand),
         cmocka_unit_test(a_note_ends_the_line_before_it_once),
         cmocka_unit_test(sizes_are_short_and_have_a_unit),

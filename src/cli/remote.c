@@ -10,11 +10,13 @@
 #include "base/scope.h"
 #include "cli/address.h"
 #include "cli/answer.h"
+#include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/launch.h"
 #include "cli/locks_int.h"
 #include "cli/pick.h"
 #include "cli/state_dir.h"
+#include "json/write.h"
 
 enum {
     PAGE_MAX = 100,
@@ -83,8 +85,31 @@ int remote_failure(struct remote *r, const struct err *e)
 {
     note_problem(&r->notes, "%s", e->text);
     if (r->client && *client_hint(r->client))
-        note(&r->notes, "%s", client_hint(r->client));
+        note_lines(&r->notes, client_hint(r->client));
     return answer_exit_code(e);
+}
+
+int remote_failure_json(struct remote *r, const struct err *e, bool is_json)
+{
+    scoped(buf_done) struct buf text = BUF_INIT(4096);
+    struct json_writer w = JSON_WRITER(&text);
+    int code = remote_failure(r, e);
+    if (!is_json)
+        return code;
+    jw_object(&w);
+    jw_key(&w, "error");
+    jw_object(&w);
+    jw_key(&w, "code");
+    jw_text(&w, err_wire(e->code));
+    jw_key(&w, "message");
+    jw_text(&w, e->text);
+    jw_key(&w, "hint");
+    jw_text(&w, r->client ? client_hint(r->client) : "");
+    jw_end_object(&w);
+    jw_end_object(&w);
+    buf_str(&text, "\n");
+    (void)print_out(&text); /* the exit code says it too */
+    return code;
 }
 
 bool shelf_is_id(const struct shelf *s, const char *word)

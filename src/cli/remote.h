@@ -32,6 +32,9 @@ void remote_done(struct remote *r);
 /* Tells the failure and what to do about it; returns the exit code. */
 int remote_failure(struct remote *r, const struct err *e);
 
+/* The same; with `is_json` also as {"error": {code, message, hint}} on standard output. */
+int remote_failure_json(struct remote *r, const struct err *e, bool is_json);
+
 /* What is kept under a name on a server: how to list it, and what its ids begin with. */
 struct shelf {
     const char *path;   /* "/api/v1/sessions" */

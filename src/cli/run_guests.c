@@ -21,7 +21,7 @@ static void trim_slashes(char *path)
 }
 
 /* Takes FILE[=NAME] apart. A file whose name contains '=' is meant as a whole if it exists. */
-static int split_guest(const char *word, char **ret_path, char **ret_name, struct err *e)
+int guest_read(const char *word, struct guest *ret, struct err *e)
 {
     static const char jail_dir[] = "/mnt/data/";
     const char *equals = access(word, F_OK) == 0 ? NULL : strrchr(word, '=');
@@ -38,9 +38,15 @@ static int split_guest(const char *word, char **ret_path, char **ret_name, struc
     char *kept = strdup(name);
     if (!kept)
         return err_set(e, ERR_NO_MEMORY, "-f %s", word);
-    *ret_path = take(path);
-    *ret_name = kept;
+    *ret = (struct guest){.path = take(path), .name = kept};
     return 0;
+}
+
+void guest_done(struct guest *g)
+{
+    free(g->path);
+    free(g->name);
+    *g = (struct guest){0};
 }
 
 int run_options_add_guest(struct run_options *o, const char *word, struct err *e)
@@ -49,14 +55,13 @@ int run_options_add_guest(struct run_options *o, const char *word, struct err *e
     if (o->guest_count == GUESTS_MAX)
         return err_set(e, ERR_INVALID, "more than %d files with -f; bring their directory",
                        GUESTS_MAX);
-    if (split_guest(word, &guest.path, &guest.name, e))
+    if (guest_read(word, &guest, e))
         return -1;
     struct guest *grown = realloc(o->guests, (o->guest_count + 1) * sizeof *grown);
     if (grown)
         o->guests = grown;
     if (!grown) {
-        free(guest.path);
-        free(guest.name);
+        guest_done(&guest);
         return err_set(e, ERR_NO_MEMORY, "-f %s", word);
     }
     o->guests[o->guest_count++] = guest;

@@ -239,10 +239,8 @@ void run_options_done(struct run_options *o)
 {
     for (size_t i = 0; i < o->piece_count; i++)
         free(o->pieces[i].code);
-    for (size_t i = 0; i < o->guest_count; i++) {
-        free(o->guests[i].path);
-        free(o->guests[i].name);
-    }
+    for (size_t i = 0; i < o->guest_count; i++)
+        guest_done(&o->guests[i]);
     free(o->guests);
     free(o->stdin_text);
     *o = (struct run_options){0};

@@ -73,7 +73,11 @@ extern const struct option run_option_table[];
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct err *e);
 void run_options_done(struct run_options *o);
 
-/* One more file to bring, as -f spells it: FILE[=NAME]. */
+/* A file to bring as -f spells it: FILE[=NAME]. Fails with ERR_INVALID when it has no name of its own. */
+int guest_read(const char *word, struct guest *ret, struct err *e);
+void guest_done(struct guest *g);
+
+/* One more file to bring. */
 int run_options_add_guest(struct run_options *o, const char *word, struct err *e);
 
 /* Reads what has to be read. `has_terminal`: standard input is a person, who is not waited for

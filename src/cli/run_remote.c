@@ -6,8 +6,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
-#include "cli/answer.h"
-#include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit.h"
 #include "cli/follow.h"
@@ -19,7 +17,6 @@
 #include "cli/session_pick.h"
 #include "cli/stage.h"
 #include "cli/stop.h"
-#include "json/write.h"
 
 /* Everything it holds, in the order it is made. */
 struct errand {
@@ -61,25 +58,7 @@ static int check(const struct run_options *o, struct err *e)
 /* There was no run: says so to whoever asked, and gives the exit code. */
 static int failure(struct errand *t, const struct err *e)
 {
-    scoped(buf_done) struct buf text = BUF_INIT(4096);
-    struct json_writer w = JSON_WRITER(&text);
-    int code = remote_failure(&t->remote, e);
-    if (!t->options->is_json)
-        return code;
-    jw_object(&w);
-    jw_key(&w, "error");
-    jw_object(&w);
-    jw_key(&w, "code");
-    jw_text(&w, err_wire(e->code));
-    jw_key(&w, "message");
-    jw_text(&w, e->text);
-    jw_key(&w, "hint");
-    jw_text(&w, t->remote.client ? client_hint(t->remote.client) : "");
-    jw_end_object(&w);
-    jw_end_object(&w);
-    buf_str(&text, "\n");
-    (void)print_out(&text); /* the exit code says it too */
-    return code;
+    return remote_failure_json(&t->remote, e, t->options->is_json);
 }
 
 /* Ctrl-C while the server works: cancels the run. Before there is one, it cancels the request. */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cli/args.h"
+#include "cli/cites.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit.h"
@@ -61,49 +62,6 @@ static void write_question(const struct verb_input *in, struct buf *to)
 
 /* ---- the answer, for people ---- */
 
-static void add_span(struct buf *to, const json_t *cite, const char *key, const char *one)
-{
-    const json_t *span = json_object_get(cite, key);
-    json_int_t first = json_integer_value(json_array_get(span, 0));
-    json_int_t last = json_integer_value(json_array_get(span, 1));
-    if (!span)
-        return;
-    if (first == last)
-        buf_fmt(to, ", %s %lld", one, (long long)first);
-    else
-        buf_fmt(to, ", %ss %lld-%lld", one, (long long)first, (long long)last);
-}
-
-static void add_number(struct buf *to, const json_t *cite, const char *key)
-{
-    const json_t *number = json_object_get(cite, key);
-    if (json_is_integer(number))
-        buf_fmt(to, ", %s %lld", key, (long long)json_integer_value(number));
-}
-
-static void add_text(struct buf *to, const json_t *cite, const char *key, const char *before)
-{
-    const char *text = pick_text(cite, key);
-    if (!*text)
-        return;
-    buf_str(to, before);
-    printable(text, strlen(text), to);
-}
-
-static void add_cite(struct buf *to, const json_t *cite)
-{
-    add_number(to, cite, "page");
-    add_number(to, cite, "slide");
-    add_number(to, cite, "cell");
-    add_text(to, cite, "part", ", ");
-    add_text(to, cite, "sheet", ", sheet ");
-    add_text(to, cite, *pick_text(cite, "cell") ? "cell" : "range", " ");
-    add_span(to, cite, "lines", "line");
-    add_span(to, cite, "rows", "row");
-    add_span(to, cite, "paragraphs", "paragraph");
-    add_text(to, cite, "heading", " below ");
-}
-
 /* What is marked is bold where that can be seen. */
 static void add_snippet(struct buf *to, const char *snippet, bool is_terminal)
 {
@@ -134,7 +92,7 @@ static void add_result(struct buf *to, const json_t *hit, bool has_workspace, bo
         printable(path, strlen(path), to);
     if (json_object_get(hit, "version"))
         buf_fmt(to, ", version %llu", (unsigned long long)pick_count(hit, "version"));
-    add_cite(to, json_object_get(hit, "cite"));
+    cite_add(to, json_object_get(hit, "cite"));
     if (strcmp(pick_text(hit, "match"), "keyword") != 0)
         buf_fmt(to, " (%s)", pick_text(hit, "match"));
     buf_str(to, "\n    ");

@@ -57,18 +57,6 @@ static bool is_long_text(const json_t *value)
     return text && strchr(text, '\n');
 }
 
-/* Line by line, so that line feeds and tabs stay and everything else that steers a terminal goes. */
-static void put_lines(const char *text, struct buf *out)
-{
-    while (*text) {
-        size_t len = strcspn(text, "\n\t");
-        printable(text, len, out);
-        text += len;
-        if (*text)
-            buf_add(out, text++, 1);
-    }
-}
-
 static void put_long_texts(const json_t *object, struct buf *out)
 {
     const char *name;
@@ -77,14 +65,14 @@ static void put_long_texts(const json_t *object, struct buf *out)
     {
         const char *text = json_string_value(value);
         buf_fmt(out, "\n%s:\n", name);
-        put_lines(text, out);
+        printable_lines(text, strlen(text), out);
         if (text[strlen(text) - 1] != '\n')
             buf_str(out, "\n");
     }
-    const json_t *error = json_object_get(object, "error");
-    if (*pick_text(error, "traceback")) {
+    const char *traceback = pick_text(json_object_get(object, "error"), "traceback");
+    if (*traceback) {
         buf_str(out, "\ntraceback:\n");
-        put_lines(pick_text(error, "traceback"), out);
+        printable_lines(traceback, strlen(traceback), out);
     }
 }
 

@@ -15,6 +15,7 @@ class Served(Case):
     """Each test has a server of its own on a unix socket, which the environment names."""
 
     index = "off"  # whether it indexes files
+    settings = {}  # more of the environment of a real one
 
     def setUp(self):
         super().setUp()
@@ -33,7 +34,7 @@ class Served(Case):
         self.addCleanup(log.close)
         self.real = subprocess.Popen(
             [CICADA, "serve", "--listen", f"unix:{self.socket}", "--data", str(self.place / "data")],
-            env=super().environment(CICADA_SEARCH_INDEX=self.index), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            env=super().environment(CICADA_SEARCH_INDEX=self.index, **self.settings), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         probe = ["curl", "-sf", "--max-time", "5", "--unix-socket", str(self.socket), "http://localhost/healthz"]
         await_true("the server answers",
                    lambda: self.real.poll() is not None

@@ -23,6 +23,7 @@ import traceback
 import types
 import urllib.parse
 
+from standin_ask import Asks
 from standin_files import Files, Refusal, Trouble, Workspace, make_id, now
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
@@ -201,6 +202,7 @@ class World:
         self.admin = self.add_principal("admin", "human")
         self.needs_key = False
         self.trouble = Trouble()
+        self.model, self.answers, self.asked, self.answer_extra, self.hangups = "scripted-1", {}, [], {}, 0
         self.workspaces = {}
         self.workspace = self.add_workspace("default", is_default=True)
 
@@ -282,7 +284,7 @@ def wait_done(run, seconds):
         run.changed.wait_for(lambda: run.object["status"] == "done", seconds)
 
 
-class Handler(Files, http.server.BaseHTTPRequestHandler):
+class Handler(Asks, Files, http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):

@@ -65,6 +65,22 @@ class Config(Case):
         self.assertEqual(("7", "environment", "CICADA_SESSIONS_IDLE_S"), tuple(
             keys["sessions", "idle_s"][name] for name in ("value", "source", "variable")))
 
+    def test_a_model_is_named_and_its_key_is_not_shown(self):
+        url, secret = "http://127.0.0.1:11434/v1", "sk-not_to_be_shown_0123456789"
+        ran = self.config("check", CICADA_MODEL_URL=url)
+        self.assertEqual(1, ran.code, ran)
+        self.assertIn("set model.name", ran.err)
+        ran = self.config("check", CICADA_MODEL_URL="localhost:11434", CICADA_MODEL_NAME="m")
+        self.assertEqual(1, ran.code, ran)
+        self.assertIn("is no address such as http://", ran.err)
+        env = {"CICADA_MODEL_URL": url, "CICADA_MODEL_NAME": "m", "CICADA_MODEL_KEY": secret}
+        for words in (["check"], ["show"], ["show", "--json"]):
+            ran = self.config(*words, **env)
+            self.assertEqual(0, ran.code, ran)
+            self.assertNotIn("not_to_be_shown", ran.out + ran.err)
+        self.assertIn(f"\nurl = {url} ; environment\n", self.config("show", **env).out)
+        self.assertIn("\nkey = (set) ; environment\n", self.config("show", **env).out)
+
     def test_a_variable_that_looks_like_a_key_is_remarked_on(self):
         ran = self.config("check", CICADA_SERVER_LISTN="x", CICADA_OTHER="y")
         self.assertEqual(0, ran.code, ran)
@@ -77,7 +93,7 @@ class Config(Case):
         self.assertEqual((ROOT / "packaging/cicada.conf").read_text(), ran.out)
         parser = configparser.ConfigParser()
         parser.read_string(ran.out)
-        self.assertEqual(["server", "sessions", "runs", "workspaces", "store", "search", "webhooks", "oauth", "limits"], parser.sections())
+        self.assertEqual(["server", "sessions", "runs", "workspaces", "store", "search", "webhooks", "oauth", "model", "openai", "limits"], parser.sections())
 
     def test_the_reference_is_in_the_manual(self):
         ran = self.config("reference")
