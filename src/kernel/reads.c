@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel/control.h"
@@ -17,7 +18,9 @@
 
 enum {
     SLOTS = 2048, /* a power of two, twice READS_MAX */
-    TRIES = 100,
+    SPINS = 100,
+    TRIES = 300, /* those after the spins are NAP_NS apart: some 30 ms in all */
+    NAP_NS = 50000,
     WORDS_MAX = 4096, /* that are looked up in one run */
 };
 
@@ -42,11 +45,16 @@ static struct {
     long child_faults;
 } reads = {.is_held = ATOMIC_FLAG_INIT};
 
+/* Whoever holds it may have been put aside by a busy machine: it needs the processor to go on. */
 static bool hold(void)
 {
-    for (int i = 0; i < TRIES; i++)
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    for (int i = 0; i < TRIES; i++) {
         if (!atomic_flag_test_and_set_explicit(&reads.is_held, memory_order_acquire))
             return true;
+        if (i >= SPINS)
+            (void)nanosleep(&nap, NULL);
+    }
     atomic_store(&reads.is_partial, true);
     return false;
 }

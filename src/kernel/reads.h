@@ -12,9 +12,9 @@
  * for appending, or for writing without emptying, is reading too: what comes out depends on what was
  * there.
  *
- * Any thread may open files, with or without the GIL: nothing here waits. (Not in a handler of a signal
- * that interrupted malloc: this allocates; Python's own handlers open nothing.) Who
- * finds the list in use a hundred times gives up, and the list is partial. A forked child notes
+ * Any thread may open files, with or without the GIL: nothing here waits for long. (Not in a handler of a
+ * signal that interrupted malloc: this allocates; Python's own handlers open nothing.) Who
+ * finds the list in use for some 30 ms gives up, and the list is partial. A forked child notes
  * nothing. errno stays what it was. Told is the kernel's word and nothing more: the engine checks that
  * these are paths, the service that there were such files.
  */

@@ -5,7 +5,8 @@ import sys
 
 from served import IS_REAL, Served
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "api"))
+# Behind everything else: files of the same names are in both folders.
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "api"))
 
 
 def script(*steps, text="What is it?"):
