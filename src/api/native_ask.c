@@ -65,7 +65,7 @@ static int pass(struct call *c, enum ask_op op, struct err *e)
 {
     if (!c->api->o.ask)
         return err_set(e, ERR_UNAVAILABLE, "this server answers no questions");
-    return c->api->o.ask(c->api->o.ask_arg, op, c, e);
+    return c->api->o.ask(c->api->o.ask_arg, (int)op, c, e);
 }
 
 static int ask(struct call *c, struct err *e)

@@ -11,7 +11,7 @@ static const struct op_table *const tables[] = {
     &native_blob,     &native_sign,     &native_store,  &native_other,    &native_members,
     &native_locks,    &native_shares,   &share_doors,   &native_tickets,  &native_usage,
     &join_doors,      &native_audit,    &native_events, &native_webhooks, &native_search,
-    &native_displays, &native_ask,      &mcp_door,        &openai_door,   &well_known};
+    &native_displays, &native_ask,      &mcp_door,      &openai_door,     &well_known};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 const char *const op_needs_names[] = {

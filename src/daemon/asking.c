@@ -40,8 +40,8 @@ static void tidy(void *arg, int64_t now_us)
 int asking_open(struct server *s, struct err *e)
 {
     const struct config *c = s->config;
-    if (cards_open(store_meta(s->store), &s->cards, e) || flights_open(c->server.workers / 2, &s->flights, e) ||
-        open_model(s, e))
+    if (cards_open(store_meta(s->store), &s->cards, e) ||
+        flights_open(c->server.workers / 2, &s->flights, e) || open_model(s, e))
         return -1;
     const struct ask_options ask = {.cards = s->cards,
                                     .flights = s->flights,

@@ -400,7 +400,9 @@ int root_idmap(const struct root_ids *disk, const struct root_ids *host, bool ha
     if (pid < 0)
         return err_sys(e, errno, "clone for the id map");
     if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        /* Should it outlive its use, nobody may wait for the end of a pipe that it holds. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || syscall(SYS_close_range, 0, ~0U, 0))
+            _exit(1);
         for (;;)
             (void)pause();
     }

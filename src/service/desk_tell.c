@@ -102,8 +102,7 @@ void untell_brought(struct capture *c, const char *path)
             continue;
         free(c->brought[i].path);
         c->brought_count--;
-        memmove(&c->brought[i], &c->brought[i + 1],
-                (c->brought_count - i) * sizeof *c->brought);
+        memmove(&c->brought[i], &c->brought[i + 1], (c->brought_count - i) * sizeof *c->brought);
         return;
     }
 }

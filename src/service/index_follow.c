@@ -196,7 +196,8 @@ int index_note_all(struct indexer *ix, struct err *e)
         struct workspace_rows rows;
         const struct page page = {.limit = PAGE_MAX, .cursor = *cursor ? cursor : NULL};
         int failed = 0;
-        if (meta_workspace_list(files_meta(ix->o.files), /* owner= */ NULL, WORKSPACE_ANY, &page, &rows, e))
+        if (meta_workspace_list(files_meta(ix->o.files), /* owner= */ NULL, WORKSPACE_ANY, &page,
+                                &rows, e))
             return -1;
         for (size_t i = 0; i < rows.count && !failed && !ix->is_stopping; i++)
             failed = rows.items[i].rev ? follow_changes(ix, &rows.items[i], e) : 0;

@@ -128,7 +128,7 @@ static inline struct key_row a_key(const char *id, uint8_t byte)
 {
     struct key_row k = {.name = "ci",
                         .scopes = 5,
-                        .limits = {1, 2, 3, 4},
+                        .limits = {1, 2, 3, 4, 5, 6},
                         .created_us = 100 + byte,
                         .expires_us = 200};
     set_id(k.id, id);
@@ -161,6 +161,8 @@ static inline void a_key_is_kept_used_and_revoked_once(void **state)
     assert_int_equal(got.limits.runs_per_minute, 2);
     assert_int_equal(got.limits.cpu_s_per_day, 3);
     assert_int_equal(got.limits.memory_mb, 4);
+    assert_int_equal(got.limits.runs_per_month, 5);
+    assert_int_equal(got.limits.cpu_s_per_month, 6);
     assert_int_equal(got.created_us, 101);
     assert_int_equal(got.expires_us, 200);
     assert_int_equal(got.used_us, 150);
