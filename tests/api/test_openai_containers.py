@@ -359,7 +359,11 @@ class ContainerFiles(OpenAITest):
         self.assertEqual([f["path"] for f in self.oa.ok("GET", self.files)["data"]], ["/mnt/data/real"])
 
     def test_pages(self):
-        ids = [self.oa.put(self.cid, str(n).encode(), f"{n:02}.txt")["id"] for n in range(25)]
+        made = [self.oa.put(self.cid, str(n).encode(), f"{n:02}.txt")["id"] for n in range(25)]
+        listed = self.oa.ok("GET", self.files + "?order=asc&limit=100")["data"]
+        ids, times = [f["id"] for f in listed], [f["created_at"] for f in listed]
+        self.assertEqual((sorted(ids), times), (sorted(made), sorted(times)))
+        self.assertLess(ids.index(made[0]), ids.index(made[-1]))  # those of one millisecond are in any order
         self.assertEqual([f["id"] for f in self.oa.pages(self.files + "?order=asc&limit=10")], ids)
         first = self.oa.ok("GET", self.files)
         self.assertEqual(([f["id"] for f in first["data"]], first["has_more"]), (ids[:4:-1], True))
