@@ -4,6 +4,7 @@
 
 #include "api/api_int.h"
 #include "api/native.h"
+#include "api/reply.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
@@ -261,7 +262,8 @@ static int ask(struct call *c, const char *topic, const struct ask_args *in, str
     if (!code)
         return err_set(e, ERR_NO_MEMORY, "ask the session");
     uint32_t cursor = in && in->cursor >= 0 ? (uint32_t)in->cursor : UINT32_MAX;
-    if (find(c, &seat, e) || seat_ask(seat, &c->who, topic, code, cursor, &answer, e))
+    if (find(c, &seat, e) || seat_ask(seat, &c->who, topic, code, cursor, &answer, e) ||
+        reply_check(topic, answer, e))
         return -1;
     return native_embed(c, answer, e);
 }

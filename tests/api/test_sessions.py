@@ -138,6 +138,15 @@ class Life(ApiTest):
         names = {v["name"]: v for v in self.client.ok("GET", ONE + session + "/variables")["variables"]}
         self.assertEqual(names["value"]["len"], 3)
 
+    def test_answers_of_a_session_that_was_tampered_with_are_refused(self):
+        session = self.client.session()
+        ask = lambda: self.client.post(ONE + session + "/complete", {"code": "pri"})
+        for answer in "1 / 0", "[(1, 2)]":
+            self.client.run(session, f"import builtins; builtins.sorted = lambda *a, **k: {answer}")
+            self.fails(ask(), 409, "conflict")
+        self.client.ok("POST", ONE + session + "/restart")
+        self.assertEqual(ask().json["matches"], ["print"])
+
     def test_interrupting_an_idle_session_does_nothing(self):
         session = self.client.session()
         self.assertEqual(self.client.ok("POST", ONE + session + "/interrupt")["status"], "idle")
