@@ -171,6 +171,11 @@ static int cannot_cancel(struct oa_call *o, const json_t *object, struct err *e)
                    shape_text(object, "status"));
 }
 
+static bool is_going(const json_t *object)
+{
+    return shape_is(object, "status", "queued") || shape_is(object, "status", "in_progress");
+}
+
 static int cancel(struct oa_call *o, struct err *e)
 {
     scoped(oa_stored_done) struct oa_stored s = {0};
@@ -179,14 +184,17 @@ static int cancel(struct oa_call *o, struct err *e)
     const bool has_outputs = o->oa->o.has_outputs;
     if (shape_is(s.object, "status", "cancelled"))
         return responses_shown(o, s.object, has_outputs, e);
-    if (!json_is_true(json_object_get(s.object, "background")) || !s.flight ||
-        flight_is_over(s.flight))
+    if (!json_is_true(json_object_get(s.object, "background")) || !s.flight || !is_going(s.object))
         return cannot_cancel(o, s.object, e);
     oa_turn_cancel(flight_arg(s.flight));
     halt_now(flight_halt(s.flight));
     flight_wait(s.flight, NULL);
     oa_stored_done(&s);
-    return responses_find(o, &s, e) ? -1 : responses_shown(o, s.object, has_outputs, e);
+    if (responses_find(o, &s, e))
+        return -1;
+    return shape_is(s.object, "status", "cancelled")
+               ? responses_shown(o, s.object, has_outputs, e)
+               : cannot_cancel(o, s.object, e); /* it had come to its end by itself */
 }
 
 static const struct oa_op ops[] = {
