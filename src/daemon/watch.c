@@ -32,6 +32,8 @@ struct watch {
     struct server *server;
     uint64_t requests; /* when last looked */
     int64_t idle_from_us;
+    uint64_t rounds; /* of the listener, when the watchdog was fed */
+    int64_t fed_us;
 };
 
 void server_stop(struct server *s, const char *why)
@@ -110,6 +112,22 @@ static void mourn(struct server *s)
     server_stop(s, "the spawner died");
 }
 
+/* Only while the listener comes round: a server that answers nobody is not alive. */
+static void feed(struct watch *w)
+{
+    struct server *s = w->server;
+    int64_t now_us = clock_us();
+    if (notify_watchdog_ms(&s->notify) < 0 ||
+        now_us - w->fed_us < (int64_t)notify_watchdog_ms(&s->notify) * 500)
+        return; /* it was asked a moment ago, and may not have had time */
+    uint64_t rounds = http_server_rounds(s->http);
+    if (rounds == w->rounds)
+        return;
+    w->rounds = rounds;
+    w->fed_us = now_us;
+    notify_watchdog(&s->notify);
+}
+
 static int next_wait(const struct watch *w)
 {
     int watchdog_ms = notify_watchdog_ms(&w->server->notify);
@@ -132,7 +150,7 @@ static void *watch(void *arg)
             hear(s);
         if (got > 0 && fds[2].revents)
             mourn(s);
-        notify_watchdog(&s->notify);
+        feed(&w);
         if (s->config->server.idle_exit_s && !s->is_stopping)
             look_idle(&w);
     }

@@ -293,6 +293,7 @@ int http_server_run(struct http_server *s, int stop_fd, struct err *e)
             start_drain(s);
         }
         on_time(s);
+        atomic_fetch_add_explicit(&s->rounds, 1, memory_order_relaxed);
     }
     return 0;
 }

@@ -35,6 +35,13 @@ static void ring(struct mail *m)
     m->is_rung = true;
 }
 
+void mail_ring(struct mail *m)
+{
+    pthread_mutex_lock(&m->lock);
+    ring(m);
+    pthread_mutex_unlock(&m->lock);
+}
+
 void mail_return(struct mail *m, struct conn *c, enum verdict verdict)
 {
     pthread_mutex_lock(&m->lock);

@@ -117,6 +117,12 @@ void http_server_look(struct http_server *s, struct http_server_info *ret)
     ret->refused = atomic_load_explicit(&s->refused, memory_order_relaxed);
 }
 
+uint64_t http_server_rounds(struct http_server *s)
+{
+    mail_ring(&s->mail);
+    return atomic_load_explicit(&s->rounds, memory_order_relaxed);
+}
+
 void http_server_close(struct http_server *s)
 {
     if (!s)

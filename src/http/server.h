@@ -96,6 +96,10 @@ struct http_server_info {
 };
 void http_server_look(struct http_server *s, struct http_server_info *ret); /* any thread */
 
+/* How often the listener has come round, ever, and makes it come round once more: one that says the same
+ * when it is asked again some time later is stuck. Any thread, while it runs. */
+uint64_t http_server_rounds(struct http_server *s);
+
 /* Waits for every handler to return. */
 void http_server_close(struct http_server *s);
 

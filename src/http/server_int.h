@@ -157,7 +157,7 @@ struct http_server {
     struct buf pulled;
 
     atomic_uint connections, refusing, parked;
-    atomic_ullong accepted, requests, refused;
+    atomic_ullong accepted, requests, refused, rounds;
 };
 
 /* ---- conn.c ---- */
@@ -194,6 +194,7 @@ int mail_open(struct mail *m, struct err *e);
 void mail_close(struct mail *m); /* forgets whom to wake */
 void mail_return(struct mail *m, struct conn *c, enum verdict verdict);
 void mail_wake(struct mail *m, struct http_stream *s);
+void mail_ring(struct mail *m);        /* nothing is in it; the listener wakes up */
 void mail_read(struct http_server *s); /* the listener's side */
 
 /* ---- streams.c ---- */

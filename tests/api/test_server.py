@@ -1,14 +1,62 @@
 """The server as a whole: its description, figures, log, restart, end."""
+import ctypes
 import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
+import unittest.mock
 
 from base import IMAGES, KEY, ApiTest, Client, Server, eventually
+
+
+class Watchdog(unittest.TestCase):
+    """What systemd hears of a server: that it is ready, and that it lives as long as it listens."""
+
+    def setUp(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.manager = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        self.manager.bind(folder + "/notify")
+        os.chmod(folder, 0o755), os.chmod(folder + "/notify", 0o666)
+        self.manager.settimeout(30)
+        self.enterContext(unittest.mock.patch.dict(os.environ, NOTIFY_SOCKET=folder + "/notify", WATCHDOG_USEC="200000"))
+        self.server = Server()
+        self.addCleanup(self.server.close)
+
+    def hear(self, what):
+        while what not in (told := self.manager.recv(4096)):
+            pass
+        return told
+
+    def is_fed(self, seconds):
+        """Within that time, but for one that was on its way."""
+        self.manager.settimeout(seconds)
+        try:
+            self.hear(b"WATCHDOG=1"), self.hear(b"WATCHDOG=1")
+        except TimeoutError:
+            return False
+        return True
+
+    def test_a_listener_that_is_stuck_is_told_to_nobody_as_alive(self):
+        self.hear(b"READY=1")
+        self.assertTrue(self.is_fed(30))
+        libc = ctypes.CDLL(None, use_errno=True)
+        seize, interrupt, detach, wall = 0x4206, 0x4207, 17, 0x40000000
+        pid = self.server.process.pid  # of its first thread, which listens
+        if libc.ptrace(seize, pid, None, None):
+            self.skipTest("nobody may be traced here: " + os.strerror(ctypes.get_errno()))
+        libc.ptrace(interrupt, pid, None, None)
+        os.waitpid(pid, wall)
+        try:
+            self.assertTrue(eventually(lambda: not self.is_fed(1)))
+        finally:
+            libc.ptrace(detach, pid, None, None)
+        self.assertTrue(self.is_fed(30))
+        self.assertEqual(Client(self.server, None).ok("GET", "/healthz"), {"status": "ok"})
 
 
 class Operations(ApiTest):
