@@ -8,6 +8,7 @@
 #include "ask/transcript_steps.h"
 #include "base/buf.h"
 #include "base/scope.h"
+#include "service/ipynb.h"
 #include "json/write.h"
 
 static const char *text_of(const json_t *o, const char *key)
@@ -49,82 +50,6 @@ static void put_markdown(struct notebook *n, const char *title, const char *text
     jw_end_object(&n->w);
 }
 
-/* ---- outputs ---- */
-
-static void put_stream(struct json_writer *w, const json_t *run, const char *name)
-{
-    const char *text = text_of(run, name);
-    if (!*text)
-        return;
-    jw_object(w);
-    put_text(w, "output_type", "stream");
-    put_text(w, "name", name);
-    put_text(w, "text", text);
-    jw_end_object(w);
-}
-
-static void put_bundle(struct json_writer *w, const json_t *bundle, size_t number)
-{
-    const char *mime;
-    json_t *form;
-    if (!json_is_object(bundle))
-        return;
-    jw_object(w);
-    put_text(w, "output_type", number ? "execute_result" : "display_data");
-    if (number) {
-        jw_key(w, "execution_count");
-        jw_u64(w, number);
-    }
-    jw_key(w, "data");
-    jw_object(w);
-    json_object_foreach((json_t *)(uintptr_t)bundle, mime, form)
-    {
-        if (json_is_string(form))
-            put_text(w, mime, json_string_value(form));
-    }
-    jw_end_object(w);
-    jw_key(w, "metadata");
-    jw_object(w);
-    jw_end_object(w);
-    jw_end_object(w);
-}
-
-static void put_error(struct json_writer *w, const json_t *error)
-{
-    if (!json_is_object(error))
-        return;
-    jw_object(w);
-    put_text(w, "output_type", "error");
-    put_text(w, "ename", text_of(error, "name"));
-    put_text(w, "evalue", text_of(error, "message"));
-    jw_key(w, "traceback");
-    jw_array(w);
-    for (const char *at = text_of(error, "traceback"); *at;) {
-        size_t len = strcspn(at, "\n");
-        jw_str(w, at, len);
-        at += len + (at[len] == '\n');
-    }
-    jw_end_array(w);
-    jw_end_object(w);
-}
-
-static void put_outputs(struct json_writer *w, const json_t *run, size_t number)
-{
-    size_t i;
-    json_t *one;
-    jw_key(w, "outputs");
-    jw_array(w);
-    put_stream(w, run, "stdout");
-    put_stream(w, run, "stderr");
-    json_array_foreach(json_object_get(run, "displays"), i, one)
-    {
-        put_bundle(w, one, /* number= */ 0);
-    }
-    put_bundle(w, json_object_get(run, "result"), number);
-    put_error(w, json_object_get(run, "error"));
-    jw_end_array(w);
-}
-
 /* ---- cells ---- */
 
 static void put_code(struct notebook *n, const struct step *s)
@@ -134,7 +59,7 @@ static void put_code(struct notebook *n, const struct step *s)
     jw_key(&n->w, "execution_count");
     jw_u64(&n->w, number);
     put_text(&n->w, "source", s->code);
-    put_outputs(&n->w, s->run, number);
+    ipynb_outputs(&n->w, s->run, number);
     jw_end_object(&n->w);
 }
 
@@ -158,38 +83,13 @@ static void put_step(void *arg, const struct step *s)
     }
 }
 
-static void begin_notebook(struct json_writer *w)
-{
-    jw_object(w);
-    jw_key(w, "nbformat");
-    jw_u64(w, 4);
-    jw_key(w, "nbformat_minor");
-    jw_u64(w, 5);
-    jw_key(w, "metadata");
-    jw_object(w);
-    jw_key(w, "kernelspec");
-    jw_object(w);
-    put_text(w, "name", "python3");
-    put_text(w, "display_name", "Python 3");
-    put_text(w, "language", "python");
-    jw_end_object(w);
-    jw_key(w, "language_info");
-    jw_object(w);
-    put_text(w, "name", "python");
-    jw_end_object(w);
-    jw_end_object(w);
-    jw_key(w, "cells");
-    jw_array(w);
-}
-
 void transcript_notebook(const json_t *record, struct buf *out)
 {
     const json_t *answer = json_object_get(record, "answer");
     struct notebook n = {.w = JSON_WRITER(out)};
-    begin_notebook(&n.w);
+    ipynb_begin(&n.w);
     put_markdown(&n, "# Question\n\n", text_of(answer, "question"));
     steps_each(record, put_step, &n);
     put_markdown(&n, "# Answer\n\n", text_of(answer, "answer"));
-    jw_end_array(&n.w);
-    jw_end_object(&n.w);
+    ipynb_end(&n.w);
 }
