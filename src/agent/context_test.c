@@ -167,7 +167,8 @@ static void calls_and_outputs_stay_together(void **state)
         struct err e = {0};
         assert_int_equal(context_fit(items, room, &fitting, &e), 0);
         letters_of(fitting, letters);
-        for (char id = '1'; id <= '6'; id++) {
+        for (int digit = '1'; digit <= '6'; digit++) {
+            char id = (char)digit;
             bool has_call = false, has_output = false;
             for (const char *at = letters; *at; at++) {
                 has_call = has_call || ((*at | 32) == 'f' && at[1] == id);

@@ -178,11 +178,9 @@ const char *native_clean(const char *path)
         (path[sizeof mount - 1] == '/' || !path[sizeof mount - 1]))
         path += sizeof mount - 1;
     for (;;) {
-        if (path[0] == '/')
-            path++;
-        else if (path[0] == '.' && (path[1] == '/' || !path[1]))
-            path++;
-        else
+        bool is_here = path[0] == '.' && (path[1] == '/' || !path[1]);
+        if (path[0] != '/' && !is_here)
             return path;
+        path++;
     }
 }

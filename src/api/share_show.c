@@ -320,8 +320,8 @@ static int look_or_not(struct call *c, const struct share_page_args *in, struct 
 {
     if (c->share->share.rights & SHARE_VIEW)
         return look(c, in, s, e);
-    if (*in->path)
-        return share_may(c, SHARE_VIEW, e);
+    if (*in->path && share_may(c, SHARE_VIEW, e))
+        return -1;
     s->below = "";
     s->is_folder = true;
     s->name = shares_name(c->share);

@@ -187,10 +187,10 @@ static void end_badly(struct answer *a, const struct err *e)
 static void set_usage(struct answer *a, const struct agent_outcome *o)
 {
     const struct model_usage *u = &o->usage;
-    json_t *usage =
-        json_pack("{s:I, s:I, s:I, s:I}", "input_tokens", (json_int_t)u->input, "output_tokens",
-                  (json_int_t)u->output, "total_tokens", (json_int_t)(u->input + u->output),
-                  "questions", (json_int_t)o->questions);
+    json_t *usage = json_pack("{s:I, s:I, s:I, s:I}", "input_tokens", (json_int_t)u->input,
+                              "output_tokens", (json_int_t)u->output, "total_tokens",
+                              (json_int_t)u->input + (json_int_t)u->output, "questions",
+                              (json_int_t)o->questions);
     if (usage && (a->limits.price_in || a->limits.price_out))
         (void)json_object_set_new(usage, "cost", json_real((double)o->cost / 1e6));
     if (usage)

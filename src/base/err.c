@@ -12,6 +12,10 @@ static const struct {
 } codes[ERR_COUNT] = {
 #define ERR(name, http, wire) [ERR_##name] = {http, wire},
 #include "base/err.def"
+
+#undef err_set /* for the analyzer they are macros */
+#undef err_sys
+#undef err_wrap
 #undef ERR
 };
 

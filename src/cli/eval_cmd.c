@@ -160,7 +160,7 @@ static void work(struct eval *v, size_t jobs)
 
 static int evaluate(struct eval *v, const struct eval_options *o, struct err *e)
 {
-    v->results = calloc(v->tasks.count, sizeof *v->results);
+    v->results = calloc(v->tasks.count + 1, sizeof *v->results);
     if (!v->results)
         return err_set(e, ERR_NO_MEMORY, "work on the tasks");
     if (remote_find(v->notes, &v->address, e) || stop_new(&v->stop, e))

@@ -1,5 +1,6 @@
 #include "mcp/turnstile.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ void turnstile_leave(struct turnstile *t, const char *principal)
 {
     pthread_mutex_lock(&t->lock);
     struct turnstile_crowd **at = find(t, principal), *crowd = *at;
+    assert(crowd);
     t->total--;
     if (--crowd->count == 0) {
         *at = crowd->next;

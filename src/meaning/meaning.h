@@ -43,12 +43,12 @@ enum {
 };
 
 struct meaning_options {
-    bool is_off;       /* nothing works, and meaning_ready says that nobody wants it to */
     const char *url;   /* of the endpoint, "https://host/v1/embeddings"; NULL: the encoder here */
     const char *key;   /* sent to it as a bearer's; NULL: none */
     const char *model; /* its name there; with a URL only */
-    uint32_t dim;      /* its dimension; 0: asked for when it is first needed */
     const char *file;  /* of weights, for the encoder here; NULL: there is none */
+    uint32_t dim;      /* the model's dimension; 0: asked for when it is first needed */
+    bool is_off;       /* nothing works, and meaning_ready says that nobody wants it to */
 };
 
 /* Borrows nothing. Fails with ERR_INVALID for options that contradict each other, and for lack of

@@ -42,9 +42,9 @@ static json_t *usage_of(const struct chat_turn *c)
     const struct model_usage *u = &c->usage;
     return json_pack("{s:I, s:I, s:I, s:{s:I}, s:{s:I}}", "prompt_tokens", (json_int_t)u->input,
                      "completion_tokens", (json_int_t)u->output, "total_tokens",
-                     (json_int_t)(u->input + u->output), "prompt_tokens_details", "cached_tokens",
-                     (json_int_t)u->cached, "completion_tokens_details", "reasoning_tokens",
-                     (json_int_t)u->reasoning);
+                     (json_int_t)u->input + (json_int_t)u->output, "prompt_tokens_details",
+                     "cached_tokens", (json_int_t)u->cached, "completion_tokens_details",
+                     "reasoning_tokens", (json_int_t)u->reasoning);
 }
 
 /* ---- its thread ---- */

@@ -115,7 +115,7 @@ static json_t *usage_of(const struct model_usage *u)
                      "input_tokens_details", "cached_tokens", (json_int_t)u->cached,
                      "cache_write_tokens", 0, "output_tokens", (json_int_t)u->output,
                      "output_tokens_details", "reasoning_tokens", (json_int_t)u->reasoning,
-                     "total_tokens", (json_int_t)(u->input + u->output));
+                     "total_tokens", (json_int_t)u->input + (json_int_t)u->output);
 }
 
 int oa_response_status(struct json_t *object, const char *status)

@@ -34,7 +34,7 @@ struct json_t *oa_upload_object(const struct oa_card *upload, const struct oa_ca
                   (json_int_t)(card->created_us / 1000000), "filename",
                   oa_card_text(upload, "filename"), "purpose", oa_card_text(upload, "purpose"),
                   "status", oa_upload_status(upload, clock_wall_us()), "expires_at",
-                  (json_int_t)(card->created_us / 1000000 + UPLOAD_LIFE_S));
+                  (json_int_t)card->created_us / 1000000 + UPLOAD_LIFE_S);
     json_t *made = file ? file_object(file) : json_null();
     if (object && json_object_set_new(object, "file", made) == 0)
         return object;

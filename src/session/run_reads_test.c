@@ -85,7 +85,7 @@ static void exactly_the_limits_fit_and_one_more_does_not(void **state)
         scoped(run_reads_done) struct run_reads one = {0};
         scoped(buf_done) struct buf name = BUF_INIT(4096);
         memset(path, 'x', sizeof path);
-        field_put(&name, FIELD_PATH, path, (size_t)(READ_PATH_MAX + more));
+        field_put(&name, FIELD_PATH, path, (size_t)READ_PATH_MAX + (size_t)more);
         take_in(&one, &name);
         assert_int_equal(one.count, 1 - more);
         assert_int_equal(one.is_partial, more);

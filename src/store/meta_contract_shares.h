@@ -224,7 +224,8 @@ static void shares_that_ended_long_ago_are_forgotten(void **state)
     struct meta *m = with_people();
     uint64_t count;
     struct share_row r;
-    for (char token = 'A'; token <= 'D'; token++) {
+    for (int letter = 'A'; letter <= 'D'; letter++) {
+        char token = (char)letter;
         r = a_share("f", token);
         r.expires_us = token == 'B' ? 500 : token == 'C' ? 5000 : 0;
         OK(meta_share_insert(m, &r, 10, e));

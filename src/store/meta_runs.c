@@ -175,7 +175,7 @@ int meta_runs_before(struct meta *m, const char *session, int64_t created_us, co
     if (row_list(m, &run_kind, sql.list[BY_SESSION],
                  SQL_WITH(SQL_INT(created_us), SQL_TEXT(id), SQL_INT((int64_t)limit + 1),
                           SQL_TEXT(NULL), SQL_TEXT(session), SQL_TEXT(NULL), SQL_TEXT(NULL),
-                          SQL_INT(-1), SQL_INT(/* is_brief= */ true)),
+                          SQL_INT(-1), SQL_INT(true)),
                  limit, &l, e))
         return -1;
     ROWS_GIVE(ret, l);

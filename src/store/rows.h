@@ -195,8 +195,8 @@ enum run_status { RUN_QUEUED, RUN_RUNNING, RUN_DONE }; /* as stored: never renum
 enum run_trace { TRACE_NONE, TRACE_WHOLE, TRACE_PARTIAL };
 
 struct run_input {
-    char file[ID_SIZE];
     uint64_t version;
+    char file[ID_SIZE];
     bool is_guessed; /* a process that the run started was told of it */
 };
 

@@ -42,9 +42,10 @@ static void show(struct str text)
 {
     scoped(buf_done) struct buf out = BUF_INIT(16 << 20);
     page_escape(&out, text.ptr, text.len);
-    assert(utf8_is_valid(out.bytes ? out.bytes : "", out.len));
+    const char *shown = out.bytes ? out.bytes : "";
+    assert(utf8_is_valid(shown, out.len));
     for (size_t i = 0; i < out.len; i++)
-        assert(!memchr("<>\"'\0", out.bytes[i], 5));
+        assert(!memchr("<>\"'\0", shown[i], 5));
 }
 
 static void read_table(struct str text)

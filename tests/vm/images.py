@@ -18,11 +18,12 @@ from pathlib import Path
 
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
 
-# What the guest runs by name, what our programs are linked with, and what Python code in a session
-# may import.
+PROGRAMS = "cicada", "cicada-spawn", "cicada-kernel", "cicada-load"
+
+# What the guest runs by name, and what Python code in a session may import. What our programs are
+# linked with is asked of them.
 BASE_PACKAGES = """
     base-files bash busybox-static coreutils dash libc-bin mount procps python3 util-linux
-    libarchive13 libcurl4 libedit2 libexpat1 libinih1 libjansson4 libseccomp2 libsqlite3-0 libssl3 zlib1g
     fontconfig-config fonts-dejavu-core libopenblas0-pthread libpython3.11 python3-ipython
     python3-matplotlib python3-matplotlib-inline python3-numpy python3-pandas
 """.split()
@@ -162,9 +163,21 @@ def as_root():
     return [] if os.geteuid() == 0 else ["unshare", "--map-root-user"]
 
 
-def base_disk(work):
+def owners(programs):
+    """The packages of the shared libraries that these programs are linked with."""
+    found = set()
+    linked = subprocess.run(["ldd", *programs], text=True, capture_output=True)  # one of them is static, which ldd calls a failure
+    for path in set(re.findall(r"=> (/\S+)", linked.stdout)):
+        # With merged /usr dpkg knows a file by the name its package gives it.
+        for name in {path, os.path.realpath(path), re.sub("^/usr", "", path), "/usr" + path}:
+            asked = subprocess.run(["dpkg-query", "-S", name], text=True, capture_output=True)
+            found.update(line.split(":")[0] for line in asked.stdout.splitlines())
+    return sorted(found)
+
+
+def base_disk(work, build):
     image, key_file = work / "base.ext4", work / "base.key"
-    packages = closure(BASE_PACKAGES)
+    packages = closure(BASE_PACKAGES + owners(build / name for name in PROGRAMS))
     key = hashlib.sha256(repr(packages).encode() + Path(__file__).read_bytes()).hexdigest()
     if image.exists() and key_file.exists() and key_file.read_text() == key:
         return image
@@ -196,7 +209,7 @@ def tree_disk(work, root, build):
     stage, image = work / "tree", work / "tree.ext4"
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "build").mkdir(parents=True)
-    for name in ("cicada", "cicada-spawn", "cicada-kernel", "cicada-load"):
+    for name in PROGRAMS:
         shutil.copy(build / name, stage / "build")
     (stage / "build/tests/jails").mkdir(parents=True)
     for name in ("jails", "player"):
