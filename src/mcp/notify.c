@@ -48,13 +48,23 @@ static void put_number(struct json_writer *w, const char *key, double value)
     jw_decimal(w, (uint64_t)(value * 1000 + 0.5), 3);
 }
 
-void mcp_progress(struct mcp_call *m, double progress, double total, const char *message)
+static const json_t *progress_token(const struct mcp_call *m)
 {
     const json_t *token = json_object_get(m->rpc->meta, "progressToken");
+    return json_is_string(token) || json_is_integer(token) ? token : NULL;
+}
+
+bool mcp_hears_progress(const struct mcp_call *m)
+{
+    return progress_token(m) != NULL;
+}
+
+void mcp_progress(struct mcp_call *m, double progress, double total, const char *message)
+{
+    const json_t *token = progress_token(m);
     scoped(buf_done) struct buf text = BUF_INIT(256 << 10);
     struct json_writer w = JSON_WRITER(&text);
-    bool is_token = json_is_string(token) || json_is_integer(token);
-    if (!is_token || progress < 0 || (m->has_progress && progress <= m->progress))
+    if (!token || progress < 0 || (m->has_progress && progress <= m->progress))
         return;
     m->has_progress = true;
     m->progress = progress;

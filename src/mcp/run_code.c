@@ -231,7 +231,16 @@ static int answer_task(struct mcp_call *m, struct job *job, struct err *e)
     return 0;
 }
 
-/* Waits for its end. *ret NULL: it goes on, as a task. */
+/* It goes on: get_execution has the rest. */
+static int answer_open(struct mcp_call *m, struct job *job, struct err *e)
+{
+    scoped(json_decrefp) json_t *object = NULL;
+    if (job_record(job, e) || run_load(m, job_id(job), &object, e))
+        return -1;
+    return run_reply_open(m, object, job, RUN_OPEN_TAIL, e);
+}
+
+/* Waits for its end. *ret NULL: it goes on, and that was told. */
 static int finish(struct mcp_call *m, const char *id, struct json_t **ret, struct err *e)
 {
     scoped(job_unrefp) struct job *job = NULL;
@@ -239,10 +248,12 @@ static int finish(struct mcp_call *m, const char *id, struct json_t **ret, struc
     if (job_find(m->mcp->o.service, &m->c->who, id, &job, &gone))
         return run_load(m, id, ret, e); /* over, and forgotten already */
     bool takes_tasks = mcp_takes_tasks(m);
-    int64_t deadline_us = takes_tasks ? clock_us() + RUN_TASK_AFTER_US : CLOCK_NEVER;
+    int64_t deadline_us = takes_tasks             ? clock_us() + RUN_TASK_AFTER_US
+                          : mcp_hears_progress(m) ? CLOCK_NEVER
+                                                  : clock_us() + RUN_OPEN_AFTER_US;
     if (run_wait(m, job, deadline_us, /* ends_it= */ true))
         return run_load_job(job, ret, e);
-    return answer_task(m, job, e);
+    return takes_tasks ? answer_task(m, job, e) : answer_open(m, job, e);
 }
 
 static int run(struct mcp_call *m, struct err *e)

@@ -95,6 +95,7 @@ void reply_resource(struct mcp_reply *r, const char *uri, const char *mime, cons
 /* Sends notifications/progress, if the client asked for it; `message` may be NULL. Numbers that do not
  * grow are not sent. total 0: not known. */
 void mcp_progress(struct mcp_call *m, double progress, double total, const char *message);
+bool mcp_hears_progress(const struct mcp_call *m); /* it asked for it */
 
 /* notifications/message with `data` (a string), if the client wants that level. */
 void mcp_log(struct mcp_call *m, const char *level, const char *text);

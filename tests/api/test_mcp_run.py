@@ -452,6 +452,19 @@ class Going(McpTest):
         pending.wait()
         self.assertEqual([n["params"]["message"] for n in pending.notes], ["running for 5 s"])
 
+    def test_who_hears_nothing_is_answered_before_giving_up(self):
+        """Clients wait for a minute, if they are not told that it goes on."""
+        code = "import time\nprint('begun', flush=True)\ntime.sleep(53)\n'end'"
+        both = [(mcp, mcp.start_call("run_code", code=code, timeout_s=120)) for mcp in (self.modern, Legacy(self.server))]
+        patient = self.modern.start_call("run_code", {"progressToken": 1}, code=code, timeout_s=120)
+        for mcp, pending in both:
+            open_yet = self.check("run_code", pending.wait())
+            self.assertEqual((open_yet["structuredContent"]["status"], open_yet["structuredContent"]["stdout"]), ("running", "begun\n"))
+            self.assertIn("next: Call get_execution", mcp.text(open_yet))
+            done = self.call(mcp, "get_execution", execution_id=open_yet["structuredContent"]["execution_id"], wait_s=50)
+            self.assertEqual((done["structuredContent"]["status"], done["structuredContent"]["result"]), ("ok", "'end'"))
+        self.assertEqual(self.check("run_code", patient.wait())["structuredContent"]["result"], "'end'")
+
     def test_get_execution_shows_what_goes_on_and_waits(self):
         session = self.session(self.modern)
         pending = self.modern.start_call("run_code", code="import time\nprint('one', flush=True)\ntime.sleep(2)\nprint('two')\n'end'", session_id=session)

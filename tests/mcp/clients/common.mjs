@@ -112,10 +112,15 @@ async function cancels(who, client) {
     text(next));
 }
 
+const runThatGoesOn = (result) => /^status: running$/m.test(text(result)) && /^execution_id: (\S+)$/m.exec(text(result))[1];
+
 async function waits(who, client) {
   const messages = [];
-  const done = await client.call('run_code', { code: slow(longS), timeout_s: longS + 60 },
+  let done = await client.call('run_code', { code: slow(longS), timeout_s: longS + 60 },
     { onprogress: (p) => messages.push(p) });
+  // Who hears of no progress is answered before it would give up, and comes back.
+  for (let id; !client.tellsProgress && (id = runThatGoesOn(done)); )
+    done = await client.call('get_execution', { execution_id: id, wait_s: 50 });
   check(`${who}: a run of ${longS} s comes to its end`, text(done).includes('finished'), text(done).slice(-500));
   if (client.tellsProgress) {
     const grows = messages.every((p, i) => i === 0 || p.progress > messages[i - 1].progress);
