@@ -125,8 +125,8 @@ void model_look(struct model *m, struct model_info *ret);
 /* GET {url}/models: its "data", owned by the caller. */
 int model_list(struct model *m, struct halt *halt, struct json_t **ret, struct err *e);
 
-/* Sends `body` to {url}/{path} as it is and passes on what comes back as it comes. `begin` is called once, with its status and
- * type; -1 from either ends it (ERR_GONE). Not repeated. Fails before `begin` as model_ask does. */
+/* Sends `body` to {url}/{path} as it is and passes on what comes back as it comes. `begin` is called once, with its status
+ * (200 to 599) and type; -1 from either ends it (ERR_GONE). Not repeated. Fails before `begin` as model_ask does. */
 struct model_pipe {
     int (*begin)(void *arg, int status, const char *type);
     int (*bytes)(void *arg, struct str bytes);

@@ -66,11 +66,17 @@ static int on_bytes(void *arg, struct str bytes)
     return pass_held(f, key_begun(f->m->key, (struct str){f->held.bytes, f->held.len}));
 }
 
-/* A refusal: passed on too, unless it is about our key, which is no business of whoever asked. */
+/* About our key or our address, which are no business of whoever asked; or nothing that HTTP knows, and nobody could pass it on. */
+static bool is_ours(int status)
+{
+    return status == 401 || status == 403 || (status >= 300 && status < 400) || status > 599;
+}
+
+/* A refusal: passed on too, unless it is ours. */
 static int tell(struct forward *f, struct err *e)
 {
     struct model_trouble t = {.status = f->status};
-    if (f->status == 401 || f->status == 403 || (f->status >= 300 && f->status < 400))
+    if (is_ours(f->status))
         return model_trouble_say(&t, e);
     if (f->pipe->begin(f->pipe->arg, f->status, f->type) || pass_held(f, 0))
         return err_set(e, ERR_GONE, "nobody wants the model's answer any more");

@@ -146,6 +146,12 @@ class PassedOn(ChatTest):
             self.assertIn(f"status {status} by the script", error["message"])
             self.assertEqual(len(self.up.requests), before + 1, "it is the client's to try again")
 
+    def test_a_status_that_http_does_not_know_is_a_failure(self):
+        for status in (600, 799, 999):
+            error = self.chat(script({"status": status}), status=503)["error"]
+            self.assertEqual(error["message"], f"the model's endpoint fails ({status})")
+        self.chat({"role": "user", "content": "Still there?"})
+
     def test_an_error_that_shows_the_key_is_passed_on_without(self):
         error = self.chat(script({"status": 400, "body": {"error": {"message": f"bad {UPSTREAM_KEY}!"}}}), status=400)["error"]
         self.assertEqual(error["message"], "bad ***!")
