@@ -24,6 +24,7 @@ static const char *const item_types[] = {"message",
 static const struct shape_field an_object = {"", .type = SHAPE_OBJECT};
 static const struct shape_field a_text = {"", .type = SHAPE_TEXT};
 static const struct shape_field an_id = {"", .type = SHAPE_TEXT, .max = 64};
+static const struct shape_field a_call_id = {"", .type = SHAPE_TEXT, .max = OA_CALL_ID_MAX};
 static const struct shape_field a_role = {"", .type = SHAPE_TEXT, .choices = roles};
 static const struct shape_field a_part = {"", .type = SHAPE_TEXT, .choices = part_types};
 static const struct shape_field an_item = {"", .type = SHAPE_TEXT, .choices = item_types};
@@ -155,7 +156,7 @@ static int read_output(const json_t *item, const char *at, struct refusal *r)
 {
     char place[SHAPE_PARAM_SIZE];
     const json_t *output = json_object_get(item, "output");
-    if (need(item, at, "call_id", &an_id, r) || need(item, at, "output", &a_content, r))
+    if (need(item, at, "call_id", &a_call_id, r) || need(item, at, "output", &a_content, r))
         return -1;
     shape_under(place, at, "output");
     return json_is_array(output) ? check_parts(output, place, r) : 0;
@@ -194,7 +195,7 @@ static int read_by_type(const json_t *item, const char *type, const char *at, js
                    ? -1
                    : 0;
     if (strcmp(type, "function_call") == 0)
-        return need(item, at, "call_id", &an_id, r) || need(item, at, "name", &an_id, r) ||
+        return need(item, at, "call_id", &a_call_id, r) || need(item, at, "name", &an_id, r) ||
                        need(item, at, "arguments", &a_text, r)
                    ? -1
                    : 0;

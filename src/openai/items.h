@@ -17,6 +17,9 @@ struct json_t;
 struct refusal;
 
 enum { OA_ITEMS_MAX = 20000, OA_PARTS_MAX = 1000 }; /* of an input; of one content */
+/* Ids of calls are the endpoint's, and some have kilobytes of notes to themselves in them. As long as they may be when they come
+ * from there (MODEL_ID_MAX), as long they may be when they are sent in again. */
+enum { OA_CALL_ID_MAX = 64 << 10 };
 
 /* `input` is a text or an array, at `at`. *ret is an array, the caller's. */
 int oa_items_read(const struct json_t *input, const char *at, struct json_t **ret,

@@ -324,6 +324,12 @@ class Interpreter(ChatTest):
         self.assertEqual("".join(p["function"]["arguments"] for p in pieces), '{"a": 1}')
         self.assertEqual(chunks[-1]["choices"][0]["finish_reason"], "tool_calls")
 
+    def test_a_long_id_of_a_call_comes_back(self):
+        call = {"id": "call_" + "x" * 4000, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        answer = self.chat(script({"say": "?"}, {"echo": True}), {"role": "assistant", "tool_calls": [call]},
+                           {"role": "tool", "tool_call_id": call["id"], "content": "7 degrees"}, code_interpreter=True)
+        self.assertEqual(answer["choices"][0]["message"]["content"], "7 degrees")
+
     def test_what_is_wrong_is_refused(self):
         for more, param in (({"n": 2}, "n"), ({"code_interpreter": "yes"}, "code_interpreter"),
                             ({"code_interpreter": {"box": 1}}, "code_interpreter.box")):

@@ -320,6 +320,17 @@ class Code(ResponsesTest):
         self.assertIn("Oslo 7", self.text(second))
         self.assertIn("7 degrees", json.dumps(self.up.bodies[-1]))
 
+    def test_63_long_ids_of_calls_come_back(self):
+        """Some endpoints keep notes in them."""
+        call = "call_" + "x" * 4000
+        made = self.create({"calls": [{"name": "weather", "arguments": {}, "id": call}]}, {"echo": True}, tools=[FUNCTION])
+        self.assertEqual(made["output"][0]["call_id"], call)
+        output = {"type": "function_call_output", "call_id": call, "output": "7 degrees"}
+        again = self.oa.ok("POST", "/responses", {"input": [output], "previous_response_id": made["id"], "tools": [FUNCTION]})
+        self.assertEqual(self.text(again), "7 degrees")
+        history = [{"role": "user", "content": script({"say": "?"}, {"echo": True})}, made["output"][0], output]
+        self.assertEqual(self.text(self.oa.ok("POST", "/responses", {"input": history, "tools": [FUNCTION]})), "7 degrees")
+
     def test_reasoning_is_an_item(self):
         made = self.create({"think": "Hm, well.", "say": "Yes."})
         self.assertEqual([i["type"] for i in made["output"]], ["reasoning", "message"])
