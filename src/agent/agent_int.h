@@ -30,6 +30,7 @@ struct agent_open {
     struct json_t *json; /* owned */
     size_t index;
     struct buf text, refusal; /* of a message, or what was reasoned, or code, or arguments */
+    bool is_refused_first;    /* the refusal began before the text, and so it comes first */
 };
 
 enum agent_mode { MODE_AUTO, MODE_NONE, MODE_REQUIRED, MODE_NAMED };

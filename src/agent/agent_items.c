@@ -107,6 +107,8 @@ void item_delta(struct loop *l, struct str delta)
 
 void item_refuse(struct loop *l, struct str delta)
 {
+    if (delta.len > 0 && l->open.text.len == 0)
+        l->open.is_refused_first = true;
     buf_add(&l->open.refusal, delta.ptr, delta.len);
     if (l->sink->refusal && delta.len > 0)
         l->sink->refusal(l->sink->arg, l->open.index, delta);
@@ -129,15 +131,18 @@ static json_t *make_text(struct loop *l)
                      notes ? notes : json_array(), "logprobs");
 }
 
+/* The parts stand in the order in which they began: that is how their deltas were told. */
 static int end_message(struct loop *l, struct err *e)
 {
     scoped(json_decrefp) json_t *content = json_array();
-    bool has_text = l->open.text.len > 0 || l->open.refusal.len == 0;
-    if (!content || (has_text && json_array_append_new(content, make_text(l))))
-        return no_memory(e);
-    if (l->open.refusal.len > 0 &&
+    const bool has_refusal = l->open.refusal.len > 0;
+    const bool has_text = l->open.text.len > 0 || !has_refusal;
+    const size_t text_at = has_refusal && l->open.is_refused_first;
+    if (has_refusal &&
         json_array_append_new(content, json_pack("{s:s, s:o}", "type", "refusal", "refusal",
                                                  text_of(&l->open.refusal))))
+        return no_memory(e);
+    if (has_text && json_array_insert_new(content, text_at, make_text(l)))
         return no_memory(e);
     return item_set(l, "content", take(content), e);
 }

@@ -532,6 +532,19 @@ class Streams(ResponsesTest):
         self.assertLess(kinds.index("response.function_call_arguments.delta"), kinds.index("response.function_call_arguments.done"))
         self.assertEqual([e["sequence_number"] for e in events], list(range(len(events))))
 
+    def test_parts_of_a_message_stand_where_they_were_told(self):
+        for order in ([{"refusal": "No."}, {"content": "Well,"}, {"refusal": " Never."}], [{"content": "Well,"}, {"refusal": "No."}]):
+            said = [{"choices": [{"index": 0, "delta": delta}]} for delta in order]
+            end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+            raw = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in [*said, end])
+            events = list(self.stream({"raw": raw + "data: [DONE]\n\n"}))
+            parts = events[-1]["response"]["output"][0]["content"]
+            for event in events:
+                if event["type"] in ("response.content_part.added", "response.content_part.done"):
+                    self.assertEqual(event["part"]["type"], parts[event["content_index"]]["type"])
+                elif event["type"] == "response.refusal.done":
+                    self.assertEqual(event["refusal"], parts[event["content_index"]]["refusal"])
+
     def test_only_known_events_and_no_error_key(self):
         known = re.compile(r"response\.(created|queued|in_progress|completed|failed|incomplete|output_item\.(added|done)|content_part\.(added|done)|"
                            r"output_text\.(delta|done|annotation\.added)|refusal\.(delta|done)|function_call_arguments\.(delta|done)|"
