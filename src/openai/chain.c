@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/scope.h"
+#include "openai/items.h"
 #include "openai/shape.h"
 #include "openai/store.h"
 
@@ -161,9 +162,37 @@ static int lacks_item(struct oa_call *o, const char *id, struct err *e)
         id);
 }
 
+/* The ids that the items of a request have themselves. */
+static json_t *own_ids(const json_t *input)
+{
+    scoped(json_decrefp) json_t *ids = json_object();
+    size_t i;
+    json_t *item;
+    json_array_foreach((json_t *)input, i, item)
+    {
+        if (!is_reference(item) && json_object_set_new(ids, shape_text(item, "id"), json_true()))
+            return NULL;
+    }
+    return take(ids);
+}
+
+/* The item, or the same with another id when its own is among `ids`, which gets it. The caller's. */
+static json_t *once_more(json_t *ids, json_t *found)
+{
+    char id[ID_SIZE];
+    struct err ignored = {0};
+    scoped(json_decrefp) json_t *item = json_copy(found);
+    if (json_object_get(ids, shape_text(found, "id")) &&
+        (oa_item_id(shape_text(found, "type"), id, &ignored) ||
+         json_object_set_new(item, "id", json_string(id))))
+        return NULL;
+    return json_object_set_new(ids, shape_text(item, "id"), json_true()) ? NULL : take(item);
+}
+
 /* An item may be referred to many times, and is kept as often. */
 static int put_found(struct oa_call *o, const struct finding *f, json_t *input, struct err *e)
 {
+    scoped(json_decrefp) json_t *ids = own_ids(input);
     size_t bytes = 0;
     for (size_t i = 0; i < json_array_size(input); i++) {
         const char *id = shape_text(json_array_get(input, i), "id");
@@ -177,7 +206,7 @@ static int put_found(struct oa_call *o, const struct finding *f, json_t *input, 
             return oa_fail(o, e, ERR_TOO_LARGE, "input", NULL,
                            "The items that are referred to have more than %d MiB. Refer to fewer.",
                            REFERENCED_BYTES_MAX >> 20);
-        if (json_array_set(input, i, found))
+        if (json_array_set_new(input, i, once_more(ids, found)))
             return err_set(e, ERR_NO_MEMORY, "read a conversation");
     }
     return 0;

@@ -216,18 +216,28 @@ static int type_of(const json_t *item, const char *at, const char **ret, struct 
     return 0;
 }
 
-static int give_id(json_t *item, const char *type, struct refusal *r)
+static int new_id(json_t *item, const char *type, struct refusal *r)
 {
     char id[ID_SIZE];
     struct err e = {0};
-    if (has(item, "id") && *shape_text(item, "id"))
-        return 0;
     if (oa_item_id(type, id, &e))
         return refuse(r, "", NULL, "There is no randomness left; try again.");
     return json_object_set_new(item, "id", json_string(id)) ? no_memory(r) : 0;
 }
 
-static int read_item(const json_t *item, const char *at, json_t *items, struct refusal *r)
+/* `ids` are those of the items before it. What a reference has is not its own. */
+static int give_id(json_t *item, const char *type, json_t *ids, struct refusal *r)
+{
+    if (strcmp(type, "item_reference") == 0)
+        return 0;
+    if ((!*shape_text(item, "id") || json_object_get(ids, shape_text(item, "id"))) &&
+        new_id(item, type, r))
+        return -1;
+    return json_object_set_new(ids, shape_text(item, "id"), json_true()) ? no_memory(r) : 0;
+}
+
+static int read_item(const json_t *item, const char *at, json_t *items, json_t *ids,
+                     struct refusal *r)
 {
     const char *type;
     const json_t *id;
@@ -241,19 +251,20 @@ static int read_item(const json_t *item, const char *at, json_t *items, struct r
     scoped(json_decrefp) json_t *made = json_copy((json_t *)item);
     if (!made)
         return no_memory(r);
-    if (read_by_type(item, type, at, made, r) || give_id(made, type, r))
+    if (read_by_type(item, type, at, made, r) || give_id(made, type, ids, r))
         return -1;
     return json_array_append(items, made) ? no_memory(r) : 0;
 }
 
-static int read_all(const json_t *input, const char *at, json_t *items, struct refusal *r)
+static int read_all(const json_t *input, const char *at, json_t *items, json_t *ids,
+                    struct refusal *r)
 {
     size_t i;
     json_t *item;
     if (json_is_string(input)) {
         scoped(json_decrefp) json_t *message =
             json_pack("{s:s, s:O}", "role", "user", "content", input);
-        return message ? read_item(message, at, items, r) : no_memory(r);
+        return message ? read_item(message, at, items, ids, r) : no_memory(r);
     }
     if (json_array_size(input) > OA_ITEMS_MAX)
         return too_long(at, OA_ITEMS_MAX, r);
@@ -261,7 +272,7 @@ static int read_all(const json_t *input, const char *at, json_t *items, struct r
     {
         char place[SHAPE_PARAM_SIZE];
         shape_index(place, at, i);
-        if (read_item(item, place, items, r))
+        if (read_item(item, place, items, ids, r))
             return -1;
     }
     return 0;
@@ -270,10 +281,10 @@ static int read_all(const json_t *input, const char *at, json_t *items, struct r
 int oa_items_read(const struct json_t *input, const char *at, struct json_t **ret,
                   struct refusal *r)
 {
-    scoped(json_decrefp) json_t *items = json_array();
-    if (!items)
+    scoped(json_decrefp) json_t *items = json_array(), *ids = json_object();
+    if (!items || !ids)
         return no_memory(r);
-    if (input && read_all(input, at, items, r))
+    if (input && read_all(input, at, items, ids, r))
         return -1;
     *ret = take(items);
     return 0;

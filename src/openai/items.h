@@ -3,8 +3,9 @@
  *     oa_items_read(json_string("Plot it"), "input", &items, &refusal)
  *     [{"id":"msg_...","type":"message","status":"completed","role":"user","content":[{"type":"input_text","text":"Plot it"}]}]
  *
- * Every item gets an id if it has none, a message a list of parts. What came out of a response before may be sent in again, with all
- * that is on it. {"type":"item_reference","id"} stays what it is: chain.h finds what it stands for. Pure but for the ids.
+ * Every item gets an id if it has none, or one that another before it has: pages of items go by their ids. A message gets a list of
+ * parts. What came out of a response before may be sent in again, with all that is on it. {"type":"item_reference","id"} stays what
+ * it is: chain.h finds what it stands for. Pure but for the ids.
  */
 #ifndef OPENAI_ITEMS_H
 #define OPENAI_ITEMS_H

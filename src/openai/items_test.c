@@ -57,6 +57,20 @@ static void a_text_is_a_message_of_the_user(void **state)
     assert_true(shape_is(part, "type", "input_text") && shape_is(part, "text", "Plot it"));
 }
 
+static void an_id_that_comes_again_is_another(void **state)
+{
+    (void)state;
+    scoped(json_decrefp) json_t *items =
+        items_of("[{\"id\":\"msg_1\",\"role\":\"user\",\"content\":\"a\"},"
+                 "{\"id\":\"msg_1\",\"role\":\"user\",\"content\":\"b\"},"
+                 "{\"type\":\"item_reference\",\"id\":\"msg_1\"}]");
+    const json_t *again = json_array_get(items, 1);
+    assert_true(shape_is(json_array_get(items, 0), "id", "msg_1"));
+    assert_int_equal(strncmp(shape_text(again, "id"), "msg_", 4), 0);
+    assert_false(shape_is(again, "id", "msg_1"));
+    assert_true(shape_is(json_array_get(items, 2), "id", "msg_1"));
+}
+
 static void messages_may_be_short(void **state)
 {
     (void)state;
@@ -181,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_a_message_of_the_user),
+        cmocka_unit_test(an_id_that_comes_again_is_another),
         cmocka_unit_test(messages_may_be_short),
         cmocka_unit_test(what_came_out_may_go_in_again),
         cmocka_unit_test(what_is_no_item_is_refused_where_it_is),

@@ -416,6 +416,23 @@ class Kept(ResponsesTest):
         self.assertEqual(len(self.oa.ok("GET", path)["data"]), 20)
         self.refuses(self.oa.request("GET", path + "?after=msg_none"), 400, "after", "invalid_value")
 
+    def test_pages_of_items_that_came_with_one_id_end(self):
+        said = self.create({"say": "ok"})["output"][0]
+        items = [{"type": "message", "id": "msg_1", "role": "user", "content": f"{n}"} for n in range(30)]
+        items += [{"type": "item_reference", "id": said["id"]}] * 3
+        made = self.oa.ok("POST", "/responses", {"input": items})
+        for order in ("asc", "desc"):
+            listed, after = [], ""
+            while not listed or (page["has_more"] and len(listed) < 100):
+                page = self.oa.ok("GET", f"/responses/{made['id']}/input_items?limit=7&order={order}{after}")
+                listed, after = listed + page["data"], "&after=" + page["last_id"]
+            self.assertEqual(len({i["id"] for i in listed}), 33)
+            texts = [i["content"][0]["text"] for i in listed]
+            self.assertEqual(texts[::1 if order == "asc" else -1], [str(n) for n in range(30)] + ["ok"] * 3)
+        path = f"/conversations/{self.oa.ok('POST', '/conversations', {})['id']}/items"
+        self.oa.ok("POST", path, {"items": items[:5]})
+        self.assertEqual(len(self.oa.ok("GET", path)["data"]), 5)
+
     def test_what_belongs_to_others_is_not_there(self):
         made = self.create({"say": "ok"})
         person = self.client.ok("POST", "/api/v1/principals", {"name": "other"}, 201)
