@@ -55,28 +55,17 @@ static void form_of(struct storing *s, struct form *ret)
     *ret = (struct form){.o = s->o, .field = "file", .store = store, .arg = s};
 }
 
-static int create_from_form(struct storing *s, struct err *e)
+/* `fields`: of the form, or the JSON. `missing`: what to ask for when there is none. */
+static int create_from_file(struct storing *s, const json_t *fields, const char *missing,
+                            struct err *e)
 {
-    static const char *const names[] = {"file_id", NULL};
-    scoped(form_done) struct form f;
-    form_of(s, &f);
-    if (form_read(&f, e) || oa_only(s->o, f.fields, "", names, e))
-        return -1;
-    if (f.files == 0)
-        return oa_missing(s->o, e, "file");
-    return 0;
-}
-
-static int create_from_file(struct storing *s, struct err *e)
-{
-    static const char *const names[] = {"file_id", NULL};
     struct caller *k;
     struct err why = {0};
-    if (oa_body(s->o, e) || oa_only(s->o, s->o->json, "", names, e) || oa_caller(s->o, &k, e))
-        return -1;
-    const char *id = json_string_value(json_object_get(s->o->json, "file_id"));
+    const char *id = json_string_value(json_object_get(fields, "file_id"));
     if (!id)
-        return oa_missing(s->o, e, "file_id");
+        return oa_missing(s->o, e, missing);
+    if (oa_caller(s->o, &k, e))
+        return -1;
     if (container_link(s->o->oa, k, &s->in, id, &s->file, &why) == 0)
         return 0;
     if (why.code == ERR_NOT_FOUND)
@@ -85,12 +74,31 @@ static int create_from_file(struct storing *s, struct err *e)
     return -1;
 }
 
+static const char *const create_names[] = {"file_id", NULL};
+
+/* Some clients send the id of a File as a form, too. */
+static int create_from_form(struct storing *s, struct err *e)
+{
+    scoped(form_done) struct form f;
+    form_of(s, &f);
+    if (form_read(&f, e) || oa_only(s->o, f.fields, "", create_names, e))
+        return -1;
+    return f.files > 0 ? 0 : create_from_file(s, f.fields, "file", e);
+}
+
+static int create_from_json(struct storing *s, struct err *e)
+{
+    if (oa_body(s->o, e) || oa_only(s->o, s->o->json, "", create_names, e))
+        return -1;
+    return create_from_file(s, s->o->json, "file_id", e);
+}
+
 static int create(struct oa_call *o, struct err *e)
 {
     struct storing s = {.o = o};
     if (use(o, &s.in, e))
         return -1;
-    int failed = form_is(o) ? create_from_form(&s, e) : create_from_file(&s, e);
+    int failed = form_is(o) ? create_from_form(&s, e) : create_from_json(&s, e);
     if (!failed)
         failed = oa_answer_take(o, container_file_object(s.in.id, s.file), e);
     json_decref(s.file);

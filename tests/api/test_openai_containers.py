@@ -273,6 +273,12 @@ class ContainerFiles(OpenAITest):
         again = self.oa.ok("POST", self.files, {"file_id": file["id"]})
         self.assertEqual(again["id"], made["id"])
 
+    def test_by_the_id_of_a_file_in_a_form(self):
+        file = self.oa.file(b"1,2", "x.csv")
+        answer = self.oa.upload(self.files, [("file_id", None, file["id"])])
+        self.assertEqual((answer.status, answer.json.get("path")), (200, "/mnt/data/x.csv"), answer.body)
+        self.refuses(self.oa.upload(self.files, [("file_id", None, "file-none")]), 404, "file_id", None, "No such File object")
+
     def test_neither(self):
         self.refuses(self.oa.upload(self.files, []), 400, "file", "missing_required_parameter")
         self.refuses(self.oa.request("POST", self.files, {}), 400, "file_id", "missing_required_parameter")
