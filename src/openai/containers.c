@@ -8,7 +8,7 @@
 #include "openai/container_life.h"
 #include "workspace/people.h"
 
-enum { LIST_PRESET = 20, LIST_MAX = 100 };
+enum { LIST_PRESET = 20, LIST_MAX = 100, FILES_AT_ONCE = 500 }; /* each is a commit of its own */
 
 /* ---- create ---- */
 
@@ -32,6 +32,17 @@ static int check_name(struct oa_call *o, struct err *e)
     return 0;
 }
 
+static int check_files(struct oa_call *o, struct err *e)
+{
+    const size_t count = json_array_size(json_object_get(o->json, "file_ids"));
+    if (count <= FILES_AT_ONCE)
+        return 0;
+    return oa_fail(o, e, ERR_INVALID, "file_ids", "array_above_max_length",
+                   "Invalid 'file_ids': array too long. Expected an array with maximum length %d, "
+                   "but got an array with length %zu instead.",
+                   FILES_AT_ONCE, count);
+}
+
 static int check_skills(struct oa_call *o, struct err *e)
 {
     const json_t *skills = json_object_get(o->json, "skills");
@@ -50,7 +61,7 @@ static int check_members(struct oa_call *o, struct err *e)
                    (json_is_object(after) && oa_only(o, after, "expires_after.", after_names, e)) ||
                    (json_is_object(policy) &&
                     oa_only(o, policy, "network_policy.", policy_names, e)) ||
-                   check_name(o, e) || check_skills(o, e)
+                   check_name(o, e) || check_files(o, e) || check_skills(o, e)
                ? -1
                : 0;
 }

@@ -226,6 +226,12 @@ class Containers(OpenAITest):
         self.refuses(answer, 404, "file_ids", None, "No such File object: file-none")
         self.assertEqual(len(self.oa.pages("/containers?limit=100")), before)
 
+    def test_so_many_files_come_along_and_not_one_more(self):
+        file = self.oa.file(b"1", "data.csv")["id"]
+        self.oa.container(file_ids=[file] * 500)
+        answer = self.oa.request("POST", "/containers", {"name": "a", "file_ids": [file] * 501})
+        self.refuses(answer, 400, "file_ids", "array_above_max_length", "500")
+
     def test_what_was_done_is_in_the_audit(self):
         made = self.oa.container()
         self.oa.put(made["id"], b"x", "noted.txt")
