@@ -4,6 +4,7 @@
 
 #include "base/scope.h"
 #include "openai/shape.h"
+#include "openai/slim.h"
 
 static int read_card(struct openai *oa, const char *principal, const char *id, struct oa_card *ret,
                      struct err *e)
@@ -79,10 +80,21 @@ struct adding {
     const json_t *input, *output;
 };
 
+/* With room for them: when there would be too much, what was there before goes on without the bytes of its images and files. */
+static int make_room(const struct adding *a, json_t *body, struct err *e)
+{
+    const json_t *items = json_object_get(body, "items");
+    if (shape_size(items) + shape_size(a->input) + shape_size(a->output) <= CONVERSATION_BYTES_MAX)
+        return 0;
+    return json_object_set_new(body, "items", oa_slim(items)) ? no_memory(e) : 0;
+}
+
 static int add_both(void *arg, struct json_t *body, struct err *e)
 {
     const struct adding *a = arg;
     scoped(json_decrefp) json_t *ids = json_object();
+    if (make_room(a, body, e))
+        return -1;
     json_t *items = json_object_get(body, "items");
     if (!ids || know(ids, items))
         return no_memory(e);

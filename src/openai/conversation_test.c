@@ -76,6 +76,41 @@ static void exactly_the_limit_fits_and_one_more_does_not(void **state)
     assert_int_equal(count("conv_a"), CONVERSATION_ITEMS_MAX);
 }
 
+/* One that brings an image of 25 MiB. */
+static json_t *large(const char *id)
+{
+    scoped(freep) char *url = malloc((25 << 20) + 1);
+    assert_non_null(url);
+    memset(url, 'A', 25 << 20);
+    memcpy(url, "data:", 5);
+    url[25 << 20] = '\0';
+    return json_pack("[{s:s, s:[{s:s, s:s}]}]", "id", id, "content", "type", "input_image",
+                     "image_url", url);
+}
+
+static const char *type_at(const json_t *items, size_t index)
+{
+    const json_t *content = json_object_get(json_array_get(items, index), "content");
+    return shape_text(json_array_get(content, 0), "type");
+}
+
+static void what_is_new_has_room_and_what_is_old_makes_it(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"msg_1", "msg_2", "msg_3", "msg_4"};
+    scoped(json_decrefp) json_t *items = json_array();
+    converse("conv_a");
+    for (size_t i = 0; i < 4; i++) {
+        scoped(json_decrefp) json_t *input = large(ids[i]);
+        OK(oa_conversation_append(&oa, fx.who.principal, "conv_a", input, NULL, e));
+    }
+    OK(oa_conversation_items(&oa, fx.who.principal, "conv_a", items, e));
+    assert_string_equal(type_at(items, 0), "input_text");
+    assert_string_equal(type_at(items, 1), "input_text");
+    assert_string_equal(type_at(items, 2), "input_image");
+    assert_string_equal(type_at(items, 3), "input_image");
+}
+
 /* While this one is changed, so is another, and it is read itself. */
 static int meanwhile(void *arg, struct json_t *body, struct err *e)
 {
@@ -101,6 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(items_are_added_once, setup, teardown),
         cmocka_unit_test_setup_teardown(exactly_the_limit_fits_and_one_more_does_not, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_new_has_room_and_what_is_old_makes_it, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(nobody_waits_for_another_conversation, setup, teardown),
     };
