@@ -68,7 +68,7 @@ static int add(json_t *items, json_t *ids, const json_t *more, struct err *e)
         if (json_object_get(ids, id))
             continue;
         if (json_array_size(items) >= CONVERSATION_ITEMS_MAX)
-            return err_set(e, ERR_LIMIT, "A conversation has at most %d items. Begin another one.",
+            return err_set(e, ERR_QUOTA, "A conversation has at most %d items. Begin another one.",
                            CONVERSATION_ITEMS_MAX);
         if (json_array_append(items, item) || json_object_set_new(ids, id, json_true()))
             return no_memory(e);

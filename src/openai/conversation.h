@@ -21,7 +21,7 @@ enum {
 int oa_conversation_items(struct openai *oa, const char *principal, const char *id,
                           struct json_t *items, struct err *e);
 /* Adds both, in this order; what is there already by its id is not added again. Past CONVERSATION_BYTES_MAX what was there before
- * is kept without the bytes of images and files (slim.h). ERR_LIMIT past CONVERSATION_ITEMS_MAX. */
+ * is kept without the bytes of images and files (slim.h). ERR_QUOTA past CONVERSATION_ITEMS_MAX. */
 int oa_conversation_append(struct openai *oa, const char *principal, const char *id,
                            const struct json_t *input, const struct json_t *output, struct err *e);
 /* Reads it, changes its body and writes it, unless change is NULL. *ret is it afterwards, the caller's. */

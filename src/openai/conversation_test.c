@@ -72,7 +72,7 @@ static void exactly_the_limit_fits_and_one_more_does_not(void **state)
     OK(oa_conversation_append(&oa, fx.who.principal, "conv_a", all, NULL, e));
     OK(oa_conversation_append(&oa, fx.who.principal, "conv_a", all, NULL, e));
     assert_int_equal(oa_conversation_append(&oa, fx.who.principal, "conv_a", more, NULL, &why), -1);
-    assert_int_equal(why.code, ERR_LIMIT);
+    assert_int_equal(why.code, ERR_QUOTA);
     assert_int_equal(count("conv_a"), CONVERSATION_ITEMS_MAX);
 }
 
