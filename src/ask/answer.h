@@ -88,6 +88,8 @@ void record_done(struct record *r);
 /* One that they may see; admins of the server see all. */
 int record_load(struct ask *a, const struct who *who, const char *id, struct record *ret,
                 struct err *e);
+/* What is told of one that the server did not live to answer. */
+extern const char answer_stopped[];
 /* The same; one that nobody answers any more though nothing says that it ended is told as failed. */
 int record_load_settled(struct ask *a, const struct who *who, const char *id, struct record *ret,
                         struct err *e);

@@ -174,6 +174,10 @@ static void end_badly(struct answer *a, const struct err *e)
                      (uint64_t)a->timeout_ms);
         return;
     }
+    if (e->code == ERR_GONE && flights_are_stopping(a->ask->o.flights)) {
+        set_end(a, "failed", err_wire(ERR_UNAVAILABLE), answer_stopped);
+        return;
+    }
     if (e->code == ERR_GONE) {
         set_end(a, "cancelled", NULL, NULL);
         return;

@@ -58,7 +58,8 @@ void flights_drain(struct flights *all);
 size_t flights_going(struct flights *all);
 /* None begins any more. Those that go on get `drain_ms`, then they are halted. Blocks until all have ended. */
 void flights_stop(struct flights *all, uint32_t drain_ms);
-void flights_close(struct flights *all); /* NULL is fine */
+bool flights_are_stopping(struct flights *all); /* one of these two was called */
+void flights_close(struct flights *all);        /* NULL is fine */
 
 /* ERR_OVERLOADED past the limits. */
 int flight_start(struct flights *all, const struct flight_options *options, struct flight **ret,

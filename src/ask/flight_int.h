@@ -39,7 +39,6 @@ struct flight {
     unsigned follower_count;
 };
 
-bool flights_are_stopping(struct flights *all);
 struct flight *flight_ref(struct flight *f);
 
 /* flight_stream.c: whoever follows looks again; under f->lock. */

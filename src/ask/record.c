@@ -94,6 +94,10 @@ static bool is_in_flight(struct ask *a, const struct card *card)
     return goes_on;
 }
 
+const char answer_stopped[] =
+    "the server was stopped before it was answered: ask again; what its code wrote by then is in "
+    "the workspace";
+
 /* The server ended under it. */
 static void tell_lost(json_t *object)
 {
@@ -101,9 +105,7 @@ static void tell_lost(json_t *object)
     (void)json_object_set_new(object, "end", json_string("failed"));
     (void)json_object_set_new(
         object, "error",
-        json_pack("{s:s, s:s}", "code", err_wire(ERR_UNAVAILABLE), "message",
-                  "the server was stopped before it was answered: ask again; what its "
-                  "code wrote by then is in the workspace"));
+        json_pack("{s:s, s:s}", "code", err_wire(ERR_UNAVAILABLE), "message", answer_stopped));
 }
 
 int record_load_settled(struct ask *a, const struct who *who, const char *id, struct record *ret,

@@ -1,5 +1,6 @@
 """Questions in plain words: asked of a scripted model (upstream.py), answered with code, files, figures, citations."""
 import json
+import signal
 import threading
 import unittest
 
@@ -512,20 +513,28 @@ class OverResponses(AskTest):
 
 
 class Restarted(unittest.TestCase):
-    def test_one_that_was_being_answered_is_told_as_failed(self):
-        import signal
+    def stopped(self, how, *steps):
+        """What becomes of an answer when the server ends so."""
         with Upstream() as up:
-            server = Server(settings={"model.url": up.url, "model.name": "m"})
+            server = Server(settings={"model.url": up.url, "model.name": "m", "server.drain_s": 0})
             self.addCleanup(server.close)
             client = Client(server)
-            begun = client.ok("POST", ASK, {"question": script({"hang": 60, "say": "no"}), "background": True}, 202)
+            begun = client.ok("POST", ASK, {"question": script(*steps), "background": True}, 202)
+            eventually(lambda: up.active)
             client.close()
-            server.stop(signal.SIGKILL)
+            server.stop(how)
             server.start()
             client = Client(server)
             got = client.ok("GET", f"{ANSWERS}/{begun['id']}")
-            self.assertEqual((got["status"], got["end"], got["error"]["code"]), ("done", "failed", "unavailable"))
             client.close()
+            self.assertEqual((got["status"], got["end"], got["error"]["code"]), ("done", "failed", "unavailable"))
+            self.assertIn("the server was stopped", got["error"]["message"])
+
+    def test_one_that_was_being_answered_is_told_as_failed(self):
+        self.stopped(signal.SIGKILL, {"hang": 60, "say": "no"})
+
+    def test_so_is_one_of_a_server_that_stops_in_order(self):
+        self.stopped(signal.SIGTERM, {"hang": 60, "say": "no"})
 
 
 if __name__ == "__main__":
