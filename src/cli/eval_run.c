@@ -18,6 +18,8 @@
 #include "cli/transfer.h"
 #include "cli/words.h"
 
+enum { SESSIONS_MAX = 16, CLEAN_TRIES = 20 };
+
 /* What one task has while it is worked on. */
 struct attempt {
     struct eval *eval;
@@ -25,7 +27,6 @@ struct attempt {
     const struct task *task;
     struct result *result;
     char workspace[ID_SIZE];
-    char session[ID_SIZE];
 };
 
 static enum watch_verdict on_stop(void *arg)
@@ -71,14 +72,39 @@ static int bring_files(struct attempt *a, struct ask_wish *wish, struct err *e)
     return 0;
 }
 
+/* Also that of an answer which did not come to its end, so that nobody told its id. */
+static void close_sessions(struct attempt *a)
+{
+    scoped(json_decrefp) json_t *open = NULL;
+    struct err ignored = {0};
+    char query[ID_SIZE + 32];
+    bool has_more;
+    size_t i;
+    json_t *session;
+    (void)snprintf(query, sizeof query, "status=open&workspace=%s", a->workspace);
+    if (remote_list(a->remote, shelf_sessions.path, query, SESSIONS_MAX, &open, &has_more,
+                    &ignored))
+        return;
+    json_array_foreach(open, i, session)
+    {
+        (void)remote_delete(a->remote, &shelf_sessions, pick_text(session, "id"), &ignored);
+    }
+}
+
+/* An answer that was called off ends a moment later, and may begin its session until then. */
 static void clean_up(struct attempt *a)
 {
-    struct err ignored = {0}; /* what stays is an unused workspace */
     client_watch(a->remote->client, &(struct watch){.fd = -1});
-    if (*a->session)
-        (void)remote_delete(a->remote, &shelf_sessions, a->session, &ignored);
-    if (*a->workspace && !a->eval->keeps)
-        (void)remote_delete(a->remote, &shelf_workspaces, a->workspace, &ignored);
+    if (!*a->workspace)
+        return;
+    for (unsigned tries = 0; tries < CLEAN_TRIES; tries++) {
+        struct err why = {0}; /* what stays is an unused workspace */
+        close_sessions(a);
+        if (a->eval->keeps ||
+            remote_delete(a->remote, &shelf_workspaces, a->workspace, &why) == 0 ||
+            why.code != ERR_CONFLICT)
+            return;
+    }
 }
 
 /* ---- the answer ---- */
@@ -126,7 +152,6 @@ static void keep(struct attempt *a, const json_t *answer)
 {
     struct result *r = a->result;
     const json_t *usage = json_object_get(answer, "usage");
-    (void)snprintf(a->session, sizeof a->session, "%s", pick_text(answer, "session_id"));
     (void)snprintf(r->answer_id, sizeof r->answer_id, "%s", pick_text(answer, "id"));
     r->answer = strdup(pick_text(answer, "answer"));
     r->runs = json_array_size(json_object_get(answer, "runs"));

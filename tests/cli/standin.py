@@ -421,8 +421,9 @@ class Handler(Asks, Files, http.server.BaseHTTPRequestHandler):
 
     def get_sessions(self, rest, query, _):
         if not rest:
-            rows = [shown(s) for s in self.world.sessions.values()
-                    if all(s[k] == query[k] for k in ("status", "name") if k in query)]
+            members = {"status": "status", "name": "name", "workspace": "workspace_id"}
+            wanted = {members[k]: v for k, v in query.items() if k in members and v != "open"}  # as all of them are
+            rows = [shown(s) for s in self.world.sessions.values() if all(s[k] == v for k, v in wanted.items())]
             return self.page(rows, query)
         session = self.world.session(rest[0])
         if rest[1:] == ["variables"]:

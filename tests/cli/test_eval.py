@@ -121,6 +121,8 @@ class Eval(Asked):
         self.assertEqual(130, ran.code, ran)
         self.assertIn("solved 1/2", ran.out)
         await_true("it is cancelled there", lambda: self.last_answer()["end"] == "cancelled")
+        self.assertEqual(["default"], [w["name"] for w in self.objects("workspaces", "ls")])
+        self.assertEqual([], self.objects("sessions", "ls"))
 
     def test_the_example_can_be_read(self):
         ran = self.cicada("eval", EXAMPLE)
