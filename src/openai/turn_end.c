@@ -63,8 +63,10 @@ static void say_why(struct oa_turn *t, const struct err *why, int status)
 static void end_halted(struct oa_turn *t, struct oa_end *ret)
 {
     const bool is_too_large = t->is_told && flight_count(t->flight) < t->events.next;
+    /* Clients that the stop sends away do not end it; nor can others, when they are not let in any more. */
+    const bool is_stopped = flights_are_stopping(t->oa->o.flights);
     ret->status = "cancelled";
-    if (t->is_cancelled || t->is_deleted || (!t->q.is_background && !is_too_large))
+    if (t->is_cancelled || t->is_deleted || (!t->q.is_background && !is_too_large && !is_stopped))
         return;
     ret->status = "failed";
     ret->error = "server_error";

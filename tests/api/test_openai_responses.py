@@ -895,6 +895,8 @@ class Lives(ResponsesTest):
 
 
 class Restarts(ResponsesTest):
+    more = {"server.drain_s": 1}
+
     def test_a_conversation_goes_on_after_a_restart(self):
         first = self.create({"code": "x = 41\nopen('a.txt','w').write('kept')"}, {"say": "ok"})
         going = self.create({"hang": 60}, background=True)
@@ -925,6 +927,18 @@ class Restarts(ResponsesTest):
         self.server.start()
         lost = self.oa.ok("GET", "/responses/" + going["id"])
         self.assertEqual((lost["status"], lost["error"]["code"]), ("failed", "server_error"))
+
+    def test_one_whose_client_is_sent_away(self):
+        stream = self.stream({"hang": 60})
+        going = stream.until("response.in_progress")["response"]
+        eventually(lambda: self.up.active > 0)
+        self.server.process.send_signal(signal.SIGTERM)
+        self.assertIn("stopping", stream.until("error")["message"])
+        self.server.stop()
+        self.server.start()
+        lost = self.oa.ok("GET", "/responses/" + going["id"])
+        self.assertEqual((lost["status"], lost["error"] and lost["error"]["code"]), ("failed", "server_error"))
+        self.assertIn("server was stopped", lost["error"]["message"])
 
 
 class Strict(ResponsesTest):
