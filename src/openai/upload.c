@@ -19,6 +19,17 @@ const char *oa_upload_status(const struct oa_card *upload, int64_t now_us)
     return now_us >= upload->card.expires_us ? "expired" : "pending";
 }
 
+bool oa_upload_has_ended(const struct card *row)
+{
+    struct oa_card c = {0};
+    struct err ignored = {0}; /* one that cannot be read is left to who tidies */
+    if (oa_card_of(row, &c, &ignored))
+        return false;
+    bool has_ended = strcmp(oa_card_text(&c, "status"), "pending") != 0;
+    json_decref(c.body);
+    return has_ended;
+}
+
 void oa_upload_path(const char *upload, const char *part, char ret[PATH_BYTES_MAX + 1])
 {
     (void)snprintf(ret, PATH_BYTES_MAX + 1, ".uploads/%s%s%s", upload, part ? "/" : "",

@@ -15,8 +15,9 @@
 
 enum {
     UPLOAD_LIFE_S = 3600,
-    UPLOAD_KEEP_S = 86400, /* until it is forgotten what became of it */
-    UPLOADS_MAX = 1000,    /* of one principal, as the next */
+    UPLOAD_KEEP_S =
+        86400,          /* until it is forgotten what became of it, or until there are too many */
+    UPLOADS_MAX = 1000, /* of one principal, as the next; those that have ended make room */
     UPLOAD_PARTS_MAX = 20000,
     UPLOAD_PART_BYTES = 64 << 20,
 };
@@ -24,6 +25,8 @@ enum {
 
 /* "pending", "completed", "cancelled" or "expired" at that moment. */
 const char *oa_upload_status(const struct oa_card *upload, int64_t now_us);
+/* Whether it is over and its parts are gone; one that expired and was not tidied yet is not. */
+bool oa_upload_has_ended(const struct card *row);
 /* ".uploads/UPLOAD" or a part below it. `part` NULL: without. */
 void oa_upload_path(const char *upload, const char *part, char ret[PATH_BYTES_MAX + 1]);
 

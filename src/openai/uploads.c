@@ -9,6 +9,8 @@
 #include "openai/upload.h"
 #include "workspace/people.h"
 
+enum { FORGOTTEN_AT_ONCE = 100 };
+
 /* ---- create ---- */
 
 static int check_text(struct oa_call *o, const char *name, struct err *e)
@@ -51,6 +53,46 @@ static int check_create(struct oa_call *o, struct file_plan *plan, struct err *e
     return 0;
 }
 
+/* The oldest that have ended: nobody can delete them, and what became of them is good to know and no more. */
+static int forget_ended(struct openai *oa, const char *principal, struct err *e)
+{
+    char after[ID_SIZE] = "";
+    bool has_more = true;
+    for (size_t forgotten = 0; has_more && forgotten < FORGOTTEN_AT_ONCE;) {
+        scoped(card_rows_done) struct card_rows rows = {0};
+        const struct card_filter filter = {.principal = principal,
+                                           .kind = CARD_UPLOAD,
+                                           .is_ascending = true,
+                                           .after = *after ? after : NULL,
+                                           .limit = FORGOTTEN_AT_ONCE};
+        if (card_list(oa->o.cards, &filter, &rows, e))
+            return -1;
+        for (size_t i = 0; i < rows.count; i++) {
+            memcpy(after, rows.items[i].id, ID_SIZE);
+            if (!oa_upload_has_ended(&rows.items[i]))
+                continue;
+            if (card_delete(oa->o.cards, principal, CARD_UPLOAD, after, e) &&
+                e->code != ERR_NOT_FOUND)
+                return -1;
+            forgotten++;
+        }
+        has_more = rows.has_more && rows.count > 0;
+    }
+    return 0;
+}
+
+static int insert(struct openai *oa, struct oa_card *c, struct err *e)
+{
+    struct err full = {0};
+    if (oa_card_insert(oa, c, UPLOADS_MAX, &full) == 0)
+        return 0;
+    if (full.code == ERR_QUOTA)
+        return forget_ended(oa, c->card.principal, e) || oa_card_insert(oa, c, UPLOADS_MAX, e) ? -1
+                                                                                               : 0;
+    *e = full;
+    return -1;
+}
+
 static int create(struct oa_call *o, struct err *e)
 {
     struct file_plan plan = {0};
@@ -68,7 +110,7 @@ static int create(struct oa_call *o, struct err *e)
     const json_t *after = json_object_get(o->json, "expires_after");
     if (!c.body || (after && json_object_set(c.body, "expires_after", (json_t *)after)))
         return err_set(e, ERR_NO_MEMORY, "begin an upload");
-    if (oa_card_insert(o->oa, &c, UPLOADS_MAX, e))
+    if (insert(o->oa, &c, e))
         return -1;
     return oa_answer_take(o, oa_upload_object(&c, /* file= */ NULL), e);
 }

@@ -245,6 +245,18 @@ class Uploads(OpenAITest):
         answer = self.oa.upload(f"/uploads/{upload['id']}/parts", [("data", "blob", bytes((64 << 20) + 1))])
         self.refuses(answer, 413, "data", None, "64 MB")
 
+    def test_those_that_have_ended_make_room(self):
+        wish = {"filename": "a", "purpose": "user_data", "bytes": 0, "mime_type": "text/plain"}
+        person = self.other()
+        made = [person.ok("POST", "/uploads", wish)["id"] for _ in range(1000)]
+        self.refuses(person.request("POST", "/uploads", wish), 429, None, "insufficient_quota")
+        for upload in made[1:51]:
+            person.ok("POST", f"/uploads/{upload}/cancel")
+        more = [person.ok("POST", "/uploads", wish)["id"] for _ in range(50)]
+        self.refuses(person.request("POST", "/uploads", wish), 429, None, "insufficient_quota")
+        for upload in (made[0], made[51], made[999], more[0]):
+            self.assertEqual(person.ok("POST", f"/uploads/{upload}/complete", {"part_ids": []})["status"], "completed")
+
     def test_two_who_complete_it_make_one_file(self):
         data = os.urandom(8 << 20)
         upload = self.begin(len(data))
