@@ -117,6 +117,13 @@ static bool is_openai(const struct call *c)
     return false;
 }
 
+/* A fault is ours, and its words are for the log. An endpoint that answers with nonsense is not: who asked it told all there is to
+ * say, and for clients. */
+static bool is_for_the_log(const struct call *c, const struct err *e)
+{
+    return is_fault(e->code) && !(e->code == ERR_PROTOCOL && c->told.is_whole);
+}
+
 void set_error(struct call *c, const struct err *e)
 {
     c->status = err_http(e->code);
@@ -129,7 +136,7 @@ void set_error(struct call *c, const struct err *e)
     buf_done(&c->out);
     const char *hint = c->hint ? c->hint : hint_for(e->code);
     struct err told = *e;
-    if (is_fault(e->code))
+    if (is_for_the_log(c, e))
         (void)err_set(&told, e->code, "something went wrong");
     if (c->op && c->op->tell)
         c->op->tell(c, &told, hint);

@@ -168,10 +168,8 @@ static int make(struct oa_call *o, struct oa_turn *t, struct chat_turn **ret, st
 
 static int answer(struct oa_call *o, struct chat_turn *c, struct err *e)
 {
-    if (c->failed) {
-        *e = c->why;
-        return -1;
-    }
+    if (c->failed)
+        return oa_fail(o, e, c->why.code, NULL, NULL, "%s", c->why.text);
     if (c->text.len > 0)
         (void)json_object_set_new(c->message,
                                   "content", /* or the answer cannot be written either */

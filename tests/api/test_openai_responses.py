@@ -821,6 +821,13 @@ class Upstreams(ResponsesTest):
             if status != 429:
                 self.assertEqual(answer.headers["x-should-retry"], "false")
 
+    def test_67_what_is_no_model_is_told_as_such(self):
+        step = {"raw": '{"message": "Hello."}', "type": "application/json"}
+        answer = self.oa.request("POST", "/responses", {"input": script(step)})
+        self.refuses(answer, 502, None, "server_error", "no chat completion; check model.url")
+        body = {"messages": [{"role": "user", "content": script(step)}], "code_interpreter": True}
+        self.refuses(self.oa.request("POST", "/chat/completions", body), 502, None, None, "no chat completion; check model.url")
+
     def test_67_after_something_was_made(self):
         made = self.create({"code": "print(1)"}, {"status": 429})
         self.assertEqual((made["status"], made["error"]["code"]), ("failed", "rate_limit_exceeded"))
