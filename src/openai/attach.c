@@ -51,7 +51,7 @@ static int link_file(struct attaching *a, json_t *part, struct err *e)
     }
     if (oa_turn_open(a->t, e))
         return -1;
-    if (container_link(a->t->oa, a->t->caller, &a->t->container, id, &file, &why))
+    if (container_link(a->t->oa, a->t->caller, &a->t->container, id, a->t->names, &file, &why))
         return fail(a, "file_id", &why, e);
     return say_path(part, shape_text(file, "path"), e);
 }
@@ -82,7 +82,7 @@ static int put_bytes(struct attaching *a, json_t *part, const char *key, struct 
     name_image(a, type, name);
     if (oa_turn_open(a->t, e) ||
         oa_container_put(a->t->oa, a->t->caller, &a->t->container, *given ? given : name,
-                         (struct str){bytes.bytes, bytes.len}, path, e))
+                         (struct str){bytes.bytes, bytes.len}, a->t->names, path, e))
         return -1;
     return say_path(part, path, e);
 }

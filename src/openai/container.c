@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/scope.h"
 #include "openai/container_life.h"
 #include "openai/file.h"
@@ -96,7 +98,7 @@ static int make_card(struct openai *oa, struct caller *k, const struct container
 }
 
 static int link_all(struct openai *oa, struct caller *k, const struct oa_container *to,
-                    const json_t *file_ids, struct err *e)
+                    const json_t *file_ids, json_t *names, struct err *e)
 {
     size_t index;
     json_t *id;
@@ -107,7 +109,7 @@ static int link_all(struct openai *oa, struct caller *k, const struct oa_contain
         if (!json_is_string(id))
             return err_set(e, ERR_INVALID, "Invalid type for 'file_ids[%zu]': expected a string.",
                            index);
-        if (oa_container_link(oa, k, to, json_string_value(id), e))
+        if (oa_container_link(oa, k, to, json_string_value(id), names, e))
             return -1;
     }
     return 0;
@@ -120,12 +122,15 @@ int oa_container_make(struct openai *oa, struct caller *k, const struct oa_conta
     struct container_plan plan;
     struct oa_container made;
     const char *param;
+    scoped(json_decrefp) json_t *names = w->names ? json_incref(w->names) : json_object();
+    if (!names)
+        return err_set(e, ERR_NO_MEMORY, "make a container");
     if (container_plan(w->memory_limit, w->expires_after, w->network_policy,
                        container_memory_max(oa, caller_who(k)), &plan, &param, e) ||
         make_card(oa, k, &plan, w->name ? w->name : "auto", &c, e))
         return -1;
     fill(&c, &made);
-    if (link_all(oa, k, &made, w->file_ids, e)) {
+    if (link_all(oa, k, &made, w->file_ids, names, e)) {
         struct err ignored = {0}; /* what could not be undone is still in the list */
         (void)container_delete(oa, k, &c, &ignored);
         return -1;
@@ -162,20 +167,33 @@ int oa_container_session(struct openai *oa, struct caller *k, const char *id, co
 }
 
 int oa_container_link(struct openai *oa, struct caller *k, const struct oa_container *to,
-                      const char *file_id, struct err *e)
+                      const char *file_id, struct json_t *names, struct err *e)
 {
     scoped(json_decrefp) json_t *file = NULL;
-    return container_link(oa, k, to, file_id, &file, e);
+    return container_link(oa, k, to, file_id, names, &file, e);
+}
+
+static int give_name(json_t *names, struct str bytes, char name[NAME_SIZE], struct err *e)
+{
+    uint8_t digest[HASH_LEN];
+    char hex[HASH_HEX_SIZE];
+    scoped(hash_done) struct hash h = {0};
+    if (hash_init(&h, e) || hash_add(&h, bytes.ptr, bytes.len, e) || hash_end(&h, digest, e))
+        return -1;
+    hash_hex(digest, hex);
+    return name_give(names, hex, name, e);
 }
 
 int oa_container_put(struct openai *oa, struct caller *k, const struct oa_container *to,
-                     const char *name, struct str bytes, char ret_path[PATH_BYTES_MAX + 1],
-                     struct err *e)
+                     const char *name, struct str bytes, struct json_t *names,
+                     char ret_path[PATH_BYTES_MAX + 1], struct err *e)
 {
     (void)oa;
     scoped(native_done) struct native n = NATIVE("PUT");
     char plain[NAME_SIZE];
     name_plain(name, plain);
+    if (give_name(names, bytes, plain, e))
+        return -1;
     native_workspace(&n, to->workspace);
     native_text(&n, "/files/");
     native_path(&n, plain);
@@ -188,7 +206,8 @@ int oa_container_put(struct openai *oa, struct caller *k, const struct oa_contai
 }
 
 int container_link(struct openai *oa, struct caller *k, const struct oa_container *to,
-                   const char *file_id, struct json_t **ret_file, struct err *e)
+                   const char *file_id, struct json_t *names, struct json_t **ret_file,
+                   struct err *e)
 {
     scoped(oa_card_done) struct oa_card c = {0};
     scoped(native_done) struct native n = NATIVE("POST");
@@ -196,6 +215,8 @@ int container_link(struct openai *oa, struct caller *k, const struct oa_containe
     if (file_card(oa, caller_who(k)->principal, file_id, &c, e) || file_workspace(k, workspace, e))
         return -1;
     name_plain(oa_card_text(&c, "filename"), plain);
+    if (names && name_give(names, file_id, plain, e))
+        return -1;
     json_auto_t *body = json_pack("{s:s, s:s, s:s, s:b}", "workspace", workspace, "from",
                                   oa_card_text(&c, "path"), "to", plain, "overwrite", 1);
     scoped(freep) char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;

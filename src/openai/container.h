@@ -19,9 +19,10 @@ struct json_t *container_object(const struct openai *oa, const struct oa_card *c
 /* The most memory that a session of theirs may have, in MiB; 0: not known. */
 int64_t container_memory_max(const struct openai *oa, const struct who *who);
 
-/* Links a File and gives the native file object of what came of it. */
+/* Links a File and gives the native file object of what came of it. `names` NULL: it takes the place of one with its name. */
 int container_link(struct openai *oa, struct caller *k, const struct oa_container *to,
-                   const char *file_id, struct json_t **ret_file, struct err *e);
+                   const char *file_id, struct json_t *names, struct json_t **ret_file,
+                   struct err *e);
 
 /* Closes what runs in it, deletes the workspace and the card. */
 int container_delete(struct openai *oa, struct caller *k, struct oa_card *c, struct err *e);

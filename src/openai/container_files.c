@@ -66,7 +66,7 @@ static int create_from_file(struct storing *s, const json_t *fields, const char 
         return oa_missing(s->o, e, missing);
     if (oa_caller(s->o, &k, e))
         return -1;
-    if (container_link(s->o->oa, k, &s->in, id, &s->file, &why) == 0)
+    if (container_link(s->o->oa, k, &s->in, id, /* names= */ NULL, &s->file, &why) == 0)
         return 0;
     if (why.code == ERR_NOT_FOUND)
         return oa_fail(s->o, e, ERR_NOT_FOUND, "file_id", NULL, "%s", why.text);

@@ -1,9 +1,12 @@
 #include "openai/names.h"
 
 #include <ctype.h>
+#include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/scope.h"
 #include "base/utf8.h"
 
@@ -40,13 +43,18 @@ static const char *last_piece(const char *name)
     return back ? back + 1 : name;
 }
 
+/* Of ".csv", its dot included; 0: there is none. */
+static size_t ending_len(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const size_t len = dot && dot != name ? strlen(dot) : 0;
+    return len > ENDING_MAX ? 0 : len;
+}
+
 /* Shortens the stem, so that "long name.csv" is still a .csv. */
 static void cut(const char *name, size_t len, char ret[NAME_SIZE])
 {
-    const char *dot = strrchr(name, '.');
-    size_t ending = dot && dot != name ? strlen(dot) : 0;
-    if (ending > ENDING_MAX)
-        ending = 0;
+    const size_t ending = ending_len(name);
     size_t stem = len - ending, room = NAME_SIZE - 1 - ending;
     stem = stem > room ? utf8_cut(name, room) : stem;
     memcpy(ret, name, stem);
@@ -65,4 +73,30 @@ void name_plain(const char *raw, char ret[NAME_SIZE])
     cut(name, strlen(name), ret);
     if (!*ret || strcmp(ret, ".") == 0 || strcmp(ret, "..") == 0)
         memcpy(ret, "unknown_file", sizeof "unknown_file");
+}
+
+/* "a.csv" with 2 becomes "a-2.csv". */
+static void number(const char *name, unsigned index, char ret[NAME_SIZE])
+{
+    char mark[16];
+    (void)snprintf(mark, sizeof mark, "-%u", index);
+    const size_t ending = ending_len(name), stem = strlen(name) - ending;
+    const size_t room = NAME_SIZE - 1 - ending - strlen(mark);
+    (void)snprintf(ret, NAME_SIZE, "%.*s%s%s", (int)(stem > room ? utf8_cut(name, room) : stem),
+                   name, mark, name + stem);
+}
+
+int name_give(struct json_t *given, const char *source, char name[NAME_SIZE], struct err *e)
+{
+    char tried[NAME_SIZE];
+    const char *owner;
+    memcpy(tried, name, strlen(name) + 1);
+    for (unsigned index = 2;
+         (owner = json_string_value(json_object_get(given, tried))) && strcmp(owner, source) != 0;
+         index++)
+        number(name, index, tried);
+    if (json_object_set_new(given, tried, json_string(source)))
+        return err_set(e, ERR_NO_MEMORY, "name a file");
+    memcpy(name, tried, strlen(tried) + 1);
+    return 0;
 }

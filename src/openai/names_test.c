@@ -1,6 +1,8 @@
 /* Names of files as clients give them. */
 #include "openai/names.h"
 
+#include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/expect.h"
@@ -80,6 +82,37 @@ static void a_long_name_keeps_its_ending(void **state)
     assert_int_equal(strlen(got), 255);
 }
 
+static void check_given(json_t *given, const char *source, const char *wish, const char *wanted)
+{
+    char name[NAME_SIZE];
+    struct err e = {0};
+    (void)snprintf(name, sizeof name, "%s", wish);
+    assert_int_equal(name_give(given, source, name, &e), 0);
+    assert_string_equal(name, wanted);
+}
+
+static void a_name_that_is_taken_gets_a_number(void **state)
+{
+    (void)state;
+    json_t *given = json_object();
+    char longest[NAME_SIZE], numbered[NAME_SIZE];
+    check_given(given, "one", "a.csv", "a.csv");
+    check_given(given, "two", "a.csv", "a-2.csv");
+    check_given(given, "three", "a.csv", "a-3.csv");
+    check_given(given, "one", "a.csv", "a.csv");
+    check_given(given, "two", "a.csv", "a-2.csv");
+    check_given(given, "four", "a-2.csv", "a-2-2.csv");
+    check_given(given, "one", ".profile", ".profile");
+    check_given(given, "two", ".profile", ".profile-2");
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest + NAME_SIZE - 5, ".csv", 5);
+    memcpy(numbered, longest, sizeof numbered);
+    memcpy(numbered + NAME_SIZE - 7, "-2", 2);
+    check_given(given, "one", longest, longest);
+    check_given(given, "two", longest, numbered);
+    json_decref(given);
+}
+
 int main(void)
 {
     const struct CMUnitTest all[] = {
@@ -89,6 +122,7 @@ int main(void)
         cmocka_unit_test(nothing_is_left_is_a_name_too),
         cmocka_unit_test(what_is_no_text_becomes_some),
         cmocka_unit_test(a_long_name_keeps_its_ending),
+        cmocka_unit_test(a_name_that_is_taken_gets_a_number),
     };
     return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -130,7 +130,8 @@ struct oa_container {
 struct oa_container_wishes {
     const char *name; /* NULL: "auto" */
     const struct json_t *memory_limit, *expires_after, *network_policy,
-        *file_ids; /* as sent, checked here; NULL: none */
+        *file_ids;        /* as sent, checked here; NULL: none */
+    struct json_t *names; /* given out in this request (names.h); NULL: none yet */
 };
 struct caller;
 /* `k` because it may be in a thread of its own. */
@@ -142,13 +143,13 @@ int oa_container_use(struct openai *oa, struct caller *k, const char *id, struct
 /* Its session is another one now. */
 int oa_container_session(struct openai *oa, struct caller *k, const char *id, const char *session,
                          struct err *e);
-/* The content of a File appears in /mnt/data under its own name. */
+/* The content of a File appears in /mnt/data under its own name, or one like it: `names` are those given out in this request. */
 int oa_container_link(struct openai *oa, struct caller *k, const struct oa_container *to,
-                      const char *file_id, struct err *e);
+                      const char *file_id, struct json_t *names, struct err *e);
 /* Bytes appear there. `name` as a client gave it; ret_path: what became of it. */
 int oa_container_put(struct openai *oa, struct caller *k, const struct oa_container *to,
-                     const char *name, struct str bytes, char ret_path[PATH_BYTES_MAX + 1],
-                     struct err *e);
+                     const char *name, struct str bytes, struct json_t *names,
+                     char ret_path[PATH_BYTES_MAX + 1], struct err *e);
 /* The id that a file of the workspace has here: "cfile_..." from the native file's id. */
 void oa_cfile_id(const char *file_id, char ret[ID_SIZE]);
 /* Name and bytes of a File, for who shows it to a model: at most `max` bytes (ERR_TOO_LARGE). */

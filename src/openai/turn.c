@@ -28,6 +28,7 @@ void oa_turn_free(void *turn)
     json_decref(t->input);
     json_decref(t->items);
     json_decref(t->marks);
+    json_decref(t->names);
     json_decref(t->made);
     json_decref(t->object);
     free(t->instructions);

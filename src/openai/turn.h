@@ -44,6 +44,7 @@ struct oa_turn {
     struct hands hands;
     size_t image_bytes;   /* of its images up to now */
     struct json_t *marks; /* owned: what is to be put on the call that has just run */
+    struct json_t *names; /* owned: of files that came with the request (names.h) */
     struct json_t *made;  /* owned: files that runs made and no text has cited yet (turn_files.c) */
 
     struct oa_events events;

@@ -55,7 +55,7 @@ static int link_files(struct oa_turn *t, const json_t *ids, struct err *e)
     json_t *id;
     json_array_foreach((json_t *)ids, i, id)
     {
-        if (oa_container_link(t->oa, t->caller, &t->container, json_string_value(id), e))
+        if (oa_container_link(t->oa, t->caller, &t->container, json_string_value(id), t->names, e))
             return -1;
     }
     return 0;
@@ -89,6 +89,7 @@ int oa_turn_open(struct oa_turn *t, struct err *e)
         .expires_after = json_object_get(wish, "expires_after"),
         .network_policy = json_object_get(wish, "network_policy"),
         .file_ids = json_object_get(wish, "file_ids"),
+        .names = t->names,
     };
     if (oa_container_make(t->oa, t->caller, &wishes, &t->container, e)) {
         oa_plain(t->oa, t->id, e); /* the model may be told of it */

@@ -41,6 +41,7 @@ static struct oa_turn *make(struct oa_call *o, struct oa_request *q)
     t->is_told = t->q.is_stream || t->q.is_background;
     t->items = json_array();
     t->marks = json_object();
+    t->names = json_object();
     t->made = json_array();
     return t;
 }
@@ -110,7 +111,7 @@ static int begin_object(struct oa_turn *t, struct err *e)
 int oa_turn_new(struct oa_call *o, struct oa_request *q, struct oa_turn **ret, struct err *e)
 {
     scoped(freep_turn) struct oa_turn *t = make(o, q);
-    if (!t || !t->items || !t->marks || !t->made)
+    if (!t || !t->items || !t->marks || !t->names || !t->made)
         return no_memory(e);
     if (caller_new(o->c, &t->caller, e) || read_input(t, o, e) || read_items(t, o, e) ||
         say_instructions(t, e) || begin_object(t, e))

@@ -292,6 +292,23 @@ class Code(ResponsesTest):
         self.assertEqual([p["type"] for p in items[0]["content"]], ["input_text", "input_file", "input_file", "input_image"])
         self.assertEqual(items[0]["content"][1]["file_id"], stored["id"])
 
+    def test_62_files_of_one_name_are_all_there(self):
+        def data(bytes_):
+            return {"type": "input_file", "filename": "same.csv", "file_data": "data:text/csv;base64," + base64.b64encode(bytes_).decode()}
+
+        ids = [self.oa.file(text, "same.csv")["id"] for text in (b"one", b"two")]
+        tool = {"type": "code_interpreter", "container": {"type": "auto", "file_ids": ids}}
+        content = [{"type": "input_text", "text": script({"code": "import glob\nfor n in sorted(glob.glob('*')): print(n, open(n).read())"}, {"say": "{{last}}"})},
+                   *({"type": "input_file", "file_id": i} for i in ids), data(b"three"), data(b"three")]
+        made = self.oa.ok("POST", "/responses", {"input": [{"role": "user", "content": content}], "tools": [tool]})
+        self.assertEqual(self.logs(self.calls(made)[0]), "same-2.csv two\nsame-3.csv three\nsame.csv one\n")
+        asked = json.dumps(self.up.bodies[-2])
+        for name in "same", "same-2", "same-3":
+            self.assertIn(f"/mnt/data/{name}.csv", asked)
+        other = self.oa.ok("POST", "/containers", {"name": "both", "file_ids": [*ids, ids[0]]})
+        self.assertEqual(sorted(f["path"] for f in self.oa.ok("GET", f"/containers/{other['id']}/files")["data"]),
+                         ["/mnt/data/same-2.csv", "/mnt/data/same.csv"])
+
     def test_62_without_code_a_text_file_is_told(self):
         stored = self.oa.file("größer\n".encode(), "words.txt")
         content = [{"type": "input_text", "text": "Read it."}, {"type": "input_file", "file_id": stored["id"]}]
