@@ -30,16 +30,6 @@ static int pass(struct forward *f, struct str bytes)
     return bytes.len ? f->pipe->bytes(f->pipe->arg, bytes) : 0;
 }
 
-/* How many bytes at the end may be the beginning of the key. */
-static size_t key_begun(const char *key, struct str s)
-{
-    size_t most = strlen(key) ? strlen(key) - 1 : 0;
-    for (size_t n = most < s.len ? most : s.len; n > 0; n--)
-        if (memcmp(s.ptr + s.len - n, key, n) == 0)
-            return n;
-    return 0;
-}
-
 /* All that is held but its last `keep` bytes goes on, without the key. */
 static int pass_held(struct forward *f, size_t keep)
 {
@@ -63,7 +53,7 @@ static int on_bytes(void *arg, struct str bytes)
     buf_add(&f->held, bytes.ptr, bytes.len < room ? bytes.len : room);
     if (f->status != 200)
         return 0;
-    return pass_held(f, key_begun(f->m->key, (struct str){f->held.bytes, f->held.len}));
+    return pass_held(f, model_key_begun((struct str){f->held.bytes, f->held.len}, f->m->key));
 }
 
 /* About our key or our address, which are no business of whoever asked; or nothing that HTTP knows, and nobody could pass it on. */

@@ -6,16 +6,15 @@
 
 #include "agent/model.h"
 #include "agent/model_line.h"
+#include "agent/model_trouble.h"
 
 struct curl_slist;
-struct model_trouble;
 
 enum {
     MODEL_BODY_MAX = 64 << 20, /* of an answer that is not streamed */
     MODEL_EVENT_MAX = 32 << 20,
     MODEL_ERROR_MAX = 1 << 20, /* of what comes with a refusal; the rest is left out */
     MODEL_URL_MAX = 2000,
-    MODEL_KEY_MAX = 4000,
     MODEL_WHOLE_MS = 4 * 3600 * 1000, /* for one try, however much is said */
 };
 

@@ -1,5 +1,6 @@
 #include "agent/model_read.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 void model_reader_init(struct model_reader *r, const char *key, const struct model_sink *sink,
                        struct model_answer *a)
 {
+    assert(strlen(key) <= MODEL_KEY_MAX);
     *r = (struct model_reader){.key = key, .sink = sink, .a = a};
 }
 
@@ -72,33 +74,101 @@ static int too_long(struct err *e)
                    MODEL_TEXT_MAX >> 20);
 }
 
-static int put(struct model_reader *r, struct buf *to, int (*fn)(void *, struct str),
-               const json_t *delta, struct err *e)
+static int pass_arguments(struct model_reader *r, size_t index, struct str delta, struct err *e)
 {
-    size_t len = json_string_length(delta);
-    if (!json_is_string(delta) || len == 0)
+    if (delta.len == 0)
         return 0;
-    const struct str text = {json_string_value(delta), len};
+    r->has_passed = true;
+    return r->sink && r->sink->arguments && r->sink->arguments(r->sink->arg, index, delta) ? gone(e)
+                                                                                           : 0;
+}
+
+static int too_long_or_gone(bool is_too_long, struct err *e)
+{
+    return is_too_long ? too_long(e) : gone(e);
+}
+
+static int deliver_text(struct model_reader *r, struct buf *to, int (*fn)(void *, struct str),
+                        struct str text, struct err *e)
+{
     buf_add(to, text.ptr, text.len);
+    r->has_passed = true;
+    return to->failed || (fn && fn(r->sink->arg, text)) ? too_long_or_gone(to->failed, e) : 0;
+}
+
+static int deliver_arguments(struct model_reader *r, size_t index, struct str delta, struct err *e)
+{
+    struct buf *to = &r->a->calls[index].arguments;
+    buf_add(to, delta.ptr, delta.len);
     if (to->failed)
         return too_long(e);
-    r->has_passed = true;
-    return fn && fn(r->sink->arg, text) ? gone(e) : 0;
+    return r->is_told[index] ? pass_arguments(r, index, delta, e) : 0;
+}
+
+static int deliver(struct model_reader *r, struct str text, struct err *e)
+{
+    const struct model_sink *s = r->sink;
+    if (text.len == 0)
+        return 0;
+    switch (r->channel) {
+    case READER_TEXT: return deliver_text(r, &r->a->text, s ? s->text : NULL, text, e);
+    case READER_THOUGHT: return deliver_text(r, &r->a->reasoning, s ? s->reasoning : NULL, text, e);
+    case READER_REFUSAL: return deliver_text(r, &r->a->refusal, s ? s->refusal : NULL, text, e);
+    default: return deliver_arguments(r, (size_t)(r->channel - READER_CALL), text, e);
+    }
+}
+
+int reader_flush(struct model_reader *r, struct err *e)
+{
+    const struct str held = {r->held, r->held_len};
+    r->held_len = 0;
+    return deliver(r, held, e);
+}
+
+/* What an endpoint says may show our key, in pieces: what could be its beginning waits for what follows. */
+static int feed(struct model_reader *r, int channel, struct str text, struct err *e)
+{
+    if (text.len == 0 || (r->channel != channel && reader_flush(r, e)))
+        return text.len == 0 ? 0 : -1;
+    r->channel = channel;
+    if (!*r->key)
+        return deliver(r, text, e);
+    scoped(buf_done) struct buf joined = BUF_INIT(2 * MODEL_TEXT_MAX);
+    scoped(buf_done) struct buf masked = BUF_INIT(4 * MODEL_TEXT_MAX);
+    buf_add(&joined, r->held, r->held_len);
+    buf_add(&joined, text.ptr, text.len);
+    if (joined.failed)
+        return too_long(e);
+    const size_t keep = model_key_begun((struct str){joined.bytes, joined.len}, r->key);
+    model_mask((struct str){joined.bytes, joined.len - keep}, r->key, &masked);
+    if (masked.failed)
+        return too_long(e);
+    memcpy(r->held, joined.bytes + joined.len - keep, keep);
+    r->held_len = keep;
+    return deliver(r, (struct str){masked.bytes ? masked.bytes : "", masked.len}, e);
+}
+
+static int put(struct model_reader *r, int channel, const json_t *delta, struct err *e)
+{
+    return json_is_string(delta)
+               ? feed(r, channel, (struct str){json_string_value(delta), json_string_length(delta)},
+                      e)
+               : 0;
 }
 
 int reader_text(struct model_reader *r, const struct json_t *delta, struct err *e)
 {
-    return put(r, &r->a->text, r->sink ? r->sink->text : NULL, delta, e);
+    return put(r, READER_TEXT, delta, e);
 }
 
 int reader_reasoning(struct model_reader *r, const struct json_t *delta, struct err *e)
 {
-    return put(r, &r->a->reasoning, r->sink ? r->sink->reasoning : NULL, delta, e);
+    return put(r, READER_THOUGHT, delta, e);
 }
 
 int reader_refusal(struct model_reader *r, const struct json_t *delta, struct err *e)
 {
-    return put(r, &r->a->refusal, r->sink ? r->sink->refusal : NULL, delta, e);
+    return put(r, READER_REFUSAL, delta, e);
 }
 
 /* ---- calls ---- */
@@ -139,15 +209,6 @@ static int set_once(char **to, const json_t *value, size_t max, struct err *e)
     return *to ? 0 : err_set(e, ERR_NO_MEMORY, "read the model's calls");
 }
 
-static int pass_arguments(struct model_reader *r, size_t index, struct str delta, struct err *e)
-{
-    if (delta.len == 0)
-        return 0;
-    r->has_passed = true;
-    return r->sink && r->sink->arguments && r->sink->arguments(r->sink->arg, index, delta) ? gone(e)
-                                                                                           : 0;
-}
-
 /* The sink hears of a call when its name is known, and then of all its arguments up to now. */
 static int announce(struct model_reader *r, size_t index, struct err *e)
 {
@@ -164,7 +225,6 @@ static int announce(struct model_reader *r, size_t index, struct err *e)
 
 static int add_arguments(struct model_reader *r, size_t index, const json_t *value, struct err *e)
 {
-    struct buf *to = &r->a->calls[index].arguments;
     scoped(freep) char *made = NULL;
     struct str delta = {json_string_value(value), json_string_length(value)};
     if (json_is_object(value) || json_is_array(value)) {
@@ -172,12 +232,7 @@ static int add_arguments(struct model_reader *r, size_t index, const json_t *val
             return err_set(e, ERR_NO_MEMORY, "read the model's calls");
         delta = str_of(made);
     }
-    if (!delta.ptr)
-        return 0;
-    buf_add(to, delta.ptr, delta.len);
-    if (to->failed)
-        return too_long(e);
-    return r->is_told[index] ? pass_arguments(r, index, delta, e) : 0;
+    return feed(r, READER_CALL + (int)index, delta, e);
 }
 
 int reader_call(struct model_reader *r, size_t index, const struct json_t *id,
@@ -193,6 +248,8 @@ int reader_call(struct model_reader *r, size_t index, const struct json_t *id,
 int model_reader_end(struct model_reader *r, struct err *e)
 {
     struct model_answer *a = r->a;
+    if (reader_flush(r, e))
+        return -1;
     for (size_t i = 0; i < a->call_count; i++) {
         if (r->is_told[i])
             continue;

@@ -31,7 +31,12 @@ struct model_reader {
     bool has_end;                  /* the endpoint said that the answer is complete */
     bool has_failed;               /* it said that it failed */
     struct model_trouble trouble;
+    int channel; /* what came last: READER_TEXT ..., or READER_CALL and the index of a call */
+    char held[MODEL_KEY_MAX]; /* of that, the end, which may be the beginning of the key */
+    size_t held_len;
 };
+
+enum { READER_TEXT, READER_THOUGHT, READER_REFUSAL, READER_CALL };
 
 void model_reader_init(struct model_reader *r, const char *key, const struct model_sink *sink,
                        struct model_answer *a);
@@ -53,6 +58,8 @@ int reader_trouble(struct model_reader *r, const struct json_t *root, struct err
 int reader_text(struct model_reader *r, const struct json_t *delta, struct err *e);
 int reader_reasoning(struct model_reader *r, const struct json_t *delta, struct err *e);
 int reader_refusal(struct model_reader *r, const struct json_t *delta, struct err *e);
+/* Nothing more comes of what came last. */
+int reader_flush(struct model_reader *r, struct err *e);
 void reader_name(struct model_reader *r, const struct json_t *name);
 /* The call that the endpoint numbers so, or -1. */
 int reader_find(const struct model_reader *r, int64_t key);

@@ -391,6 +391,45 @@ static void a_response_that_failed_says_why(void **state)
     }
 }
 
+static void the_key_is_in_nothing_that_is_said(void **state)
+{
+    (void)state;
+    scoped(trial_freep) struct trial *t = trial_new();
+    OK(delta(t, "{\"content\":\"my key is se\"}", e));
+    OK(delta(t, "{\"content\":\"sam\"}", e));
+    OK(delta(t, "{\"content\":\"e, sesame, ses\"}", e));
+    OK(delta(t, "{\"reasoning\":\"ame se\"}", e)); /* of something else */
+    OK(delta(t, "{\"tool_calls\":[{\"index\":0,\"id\":\"x\"," FN("f", "\"{'a':'sesa\"") "}]}", e));
+    OK(delta(t, "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"me'}\"}}]}", e));
+    OK(model_reader_end(&t->r, e));
+    assert_string_equal(said(t),
+                        "t(my key is )t(***, ***, )t(ses)r(ame )r(se)c0(f)a0({'a':')a0(***'})");
+    assert_string_equal(t->a.text.bytes, "my key is ***, ***, ses");
+    assert_string_equal(t->a.reasoning.bytes, "ame se");
+    assert_string_equal(t->a.calls[0].arguments.bytes, "{'a':'***'}");
+}
+
+static void what_only_begins_like_the_key_comes_once(void **state)
+{
+    (void)state;
+    scoped(trial_freep) struct trial *t = trial_new();
+    OK(responses_event(
+        &t->r,
+        str_of("{\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{"
+               "\"type\":\"function_call\",\"call_id\":\"x\",\"name\":\"f\"}}"),
+        e));
+    OK(responses_event(&t->r,
+                       str_of("{\"type\":\"response.function_call_arguments.delta\","
+                              "\"output_index\":0,\"delta\":\"se\"}"),
+                       e));
+    OK(responses_event(&t->r,
+                       str_of("{\"type\":\"response.function_call_arguments.done\","
+                              "\"output_index\":0,\"arguments\":\"se\"}"),
+                       e));
+    OK(model_reader_end(&t->r, e));
+    assert_string_equal(t->a.calls[0].arguments.bytes, "se");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +448,8 @@ int main(void)
         cmocka_unit_test(events_of_a_response_become_an_answer),
         cmocka_unit_test(a_response_without_deltas_is_read_at_its_end),
         cmocka_unit_test(a_response_that_failed_says_why),
+        cmocka_unit_test(the_key_is_in_nothing_that_is_said),
+        cmocka_unit_test(what_only_begins_like_the_key_comes_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,12 @@ static const struct {
     {"error", failed},
 };
 
+static bool is_piece(const char *type)
+{
+    const char *end = strrchr(type, '.');
+    return end && strcmp(end, ".delta") == 0;
+}
+
 int responses_event(struct model_reader *r, struct str text, struct err *e)
 {
     scoped(json_decrefp) json_t *event = NULL;
@@ -220,7 +226,7 @@ int responses_event(struct model_reader *r, struct str text, struct err *e)
     const char *type = json_string_value(json_object_get(event, "type"));
     for (size_t i = 0; type && i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(type, kinds[i].type) == 0)
-            return kinds[i].read(r, event, e);
+            return (!is_piece(type) && reader_flush(r, e)) || kinds[i].read(r, event, e) ? -1 : 0;
     return type ? 0 : reader_trouble(r, event, e);
 }
 

@@ -28,6 +28,15 @@ void model_mask(struct str text, const char *key, struct buf *out)
     }
 }
 
+size_t model_key_begun(struct str text, const char *key)
+{
+    size_t most = *key ? strlen(key) - 1 : 0;
+    for (size_t n = most < text.len ? most : text.len; n > 0; n--)
+        if (memcmp(text.ptr + text.len - n, key, n) == 0)
+            return n;
+    return 0;
+}
+
 /* One line of at most size - 1 bytes, without the key. */
 static void put_line(struct str text, const char *key, char *ret, size_t size)
 {

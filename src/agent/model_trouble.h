@@ -22,8 +22,12 @@ struct model_trouble {
     char code[64], type[64], param[64];  /* "": none */
 };
 
+enum { MODEL_KEY_MAX = 4000 };
+
 /* The same bytes with "***" where the key stands. */
 void model_mask(struct str text, const char *key, struct buf *out);
+/* How many bytes at the end may be the beginning of the key. */
+size_t model_key_begun(struct str text, const char *key);
 
 /* From parsed JSON. True if there is an error in it. */
 bool model_trouble_find(const struct json_t *root, const char *key, struct model_trouble *ret);
