@@ -5,7 +5,7 @@
 
 #include "openai/openai_int.h"
 
-enum { CONTAINERS_MAX = 10000 }; /* of one principal */
+enum { CONTAINERS_MAX = 100000 }; /* of one principal */
 
 /* The container, whether expired or not. ERR_NOT_FOUND. */
 int container_card(struct openai *oa, const char *principal, const char *id, struct oa_card *ret,

@@ -23,7 +23,7 @@ static const struct {
         "INSERT INTO workspaces (id, owner, name, created, files_max, bytes_max, vault,"
         " number, kind) VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT number FROM vaults WHERE name ="
         " ?7), (SELECT coalesce(max(number), 0) + 1 FROM workspaces), ?8)",
-    .count = "SELECT count(*) FROM workspaces INDEXED BY workspaces_of WHERE owner = ?1 AND"
+    .count = "SELECT count(*) FROM workspaces INDEXED BY workspaces_kinds WHERE owner = ?1 AND"
              " deleted = 0 AND kind = ?2",
     .get = COLUMNS VAULT "WHERE w.id = ?1 AND w.deleted = 0",
     .find = COLUMNS "INDEXED BY workspaces_name " VAULT

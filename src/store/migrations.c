@@ -429,6 +429,7 @@ static const char disabled[] =
 /* What doors keep of the things they gave names to (workspace/cards.h), and the workspaces they need for them. */
 static const char doors[] =
     "ALTER TABLE workspaces ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;" /* 0: somebody made it */
+    "CREATE INDEX workspaces_kinds ON workspaces (owner, kind, created, id) WHERE deleted = 0;"
     "CREATE TABLE cards ("
     "  id TEXT PRIMARY KEY NOT NULL," /* begins with the time: its order is that of making */
     "  kind INTEGER NOT NULL,"

@@ -56,7 +56,7 @@ struct files_options {
 enum {
     COMMIT_CHANGES_MAX = 200000, /* of one commit */
     WORKSPACES_MAX = 1000,       /* of one owner */
-    WORKSPACES_HIDDEN_MAX = 20000,
+    WORKSPACES_HIDDEN_MAX = 200000,
 };
 
 int files_open(const struct files_options *options, struct files **ret, struct err *e);
