@@ -112,7 +112,8 @@ async function cancels(who, client) {
     text(next));
 }
 
-const runThatGoesOn = (result) => /^status: running$/m.test(text(result)) && /^execution_id: (\S+)$/m.exec(text(result))[1];
+// Some clients give the structured content as JSON instead of the text.
+const runThatGoesOn = (result) => /\bstatus"?: ?"?running\b/.test(text(result)) && /\bexecution_id"?: ?"?(run_\w+)/.exec(text(result))[1];
 
 async function waits(who, client) {
   const messages = [];
