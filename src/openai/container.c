@@ -212,7 +212,8 @@ int container_link(struct openai *oa, struct caller *k, const struct oa_containe
     scoped(oa_card_done) struct oa_card c = {0};
     scoped(native_done) struct native n = NATIVE("POST");
     char workspace[ID_SIZE], plain[NAME_SIZE];
-    if (file_card(oa, caller_who(k)->principal, file_id, &c, e) || file_workspace(k, workspace, e))
+    if (file_card(oa, caller_who(k)->principal, file_id, &c, e) ||
+        file_workspace(oa, k, workspace, e))
         return -1;
     name_plain(oa_card_text(&c, "filename"), plain);
     if (names && name_give(names, file_id, plain, e))

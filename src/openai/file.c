@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/scope.h"
+#include "workspace/files.h"
 
 enum {
     EXPIRES_MIN_S = 3600,
@@ -16,14 +17,13 @@ static const char *const purposes[] = {"assistants", "batch", "fine-tune", "visi
 
 /* ---- where they are ---- */
 
-static int find_workspace(struct caller *k, char ret[ID_SIZE], struct err *e)
+/* Their own, whatever their key may do with it. */
+static int find_workspace(struct openai *oa, struct caller *k, char ret[ID_SIZE], struct err *e)
 {
-    scoped(native_done) struct native n = NATIVE("GET");
-    native_workspace(&n, FILE_WORKSPACE);
-    if (native_perform(&n, /* c= */ NULL, k, OA_VIA, e))
+    scoped(workspace_row_done) struct workspace_row ws = {0};
+    if (files_workspace(oa->o.files, caller_who(k), FILE_WORKSPACE, RIGHT_WRITE, &ws, e))
         return -1;
-    const char *id = json_string_value(json_object_get(n.json, "id"));
-    (void)snprintf(ret, ID_SIZE, "%s", id ? id : "");
+    memcpy(ret, ws.id, ID_SIZE);
     return 0;
 }
 
@@ -35,10 +35,10 @@ static int make_workspace(struct caller *k, struct err *e)
     return native_perform(&n, /* c= */ NULL, k, OA_VIA, e);
 }
 
-int file_workspace(struct caller *k, char ret[ID_SIZE], struct err *e)
+int file_workspace(struct openai *oa, struct caller *k, char ret[ID_SIZE], struct err *e)
 {
     struct err why = {0};
-    if (find_workspace(k, ret, &why) == 0)
+    if (find_workspace(oa, k, ret, &why) == 0)
         return 0;
     if (why.code != ERR_NOT_FOUND) {
         *e = why;
@@ -46,7 +46,7 @@ int file_workspace(struct caller *k, char ret[ID_SIZE], struct err *e)
     }
     if (make_workspace(k, e) && e->code != ERR_CONFLICT) /* somebody else was faster */
         return -1;
-    return find_workspace(k, ret, e);
+    return find_workspace(oa, k, ret, e);
 }
 
 /* ---- cards ---- */
@@ -85,11 +85,12 @@ struct json_t *file_object(const struct oa_card *c)
 
 /* ---- making one ---- */
 
-int file_begin(struct caller *k, const char *filename, struct file_plan *ret, struct err *e)
+int file_begin(struct openai *oa, struct caller *k, const char *filename, struct file_plan *ret,
+               struct err *e)
 {
     *ret = (struct file_plan){0};
     name_plain(filename, ret->filename);
-    if (card_make_id("file-", ret->id, e) || file_workspace(k, ret->workspace, e))
+    if (card_make_id("file-", ret->id, e) || file_workspace(oa, k, ret->workspace, e))
         return -1;
     (void)snprintf(ret->path, sizeof ret->path, "%s/%s", ret->id, ret->filename);
     return 0;
@@ -237,7 +238,8 @@ int oa_file_read(struct openai *oa, struct caller *k, const char *file_id, size_
     scoped(oa_card_done) struct oa_card c = {0};
     scoped(native_done) struct native n = NATIVE("GET");
     char workspace[ID_SIZE];
-    if (file_card(oa, caller_who(k)->principal, file_id, &c, e) || file_workspace(k, workspace, e))
+    if (file_card(oa, caller_who(k)->principal, file_id, &c, e) ||
+        file_workspace(oa, k, workspace, e))
         return -1;
     if ((uint64_t)oa_card_int(&c, "bytes") > max)
         return err_set(e, ERR_TOO_LARGE, "The file %.64s has %lld bytes; at most %zu fit here.",

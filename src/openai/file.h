@@ -10,7 +10,7 @@ enum { FILES_MAX = 100000 }; /* of one principal */
 #define FILE_WORKSPACE ".openai-files" /* its name */
 
 /* The hidden workspace, made when it is not there yet. */
-int file_workspace(struct caller *k, char ret[ID_SIZE], struct err *e);
+int file_workspace(struct openai *oa, struct caller *k, char ret[ID_SIZE], struct err *e);
 
 /* A File that is there and has not expired; ERR_NOT_FOUND. */
 int file_card(struct openai *oa, const char *principal, const char *id, struct oa_card *ret,
@@ -27,7 +27,8 @@ struct file_plan {
     int64_t expires_s;   /* 0: never */
 };
 /* Chooses id and path. */
-int file_begin(struct caller *k, const char *filename, struct file_plan *ret, struct err *e);
+int file_begin(struct openai *oa, struct caller *k, const char *filename, struct file_plan *ret,
+               struct err *e);
 /* Checks and notes purpose and expires_after, each as sent. On failure *ret_param says which. */
 int file_terms(const struct json_t *purpose, const struct json_t *expires_after,
                struct file_plan *plan, const char **ret_param, struct err *e);

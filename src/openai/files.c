@@ -23,7 +23,7 @@ static int store(void *arg, const char *filename, const struct inner_body *body,
 {
     struct storing *s = arg;
     scoped(native_done) struct native n = NATIVE("PUT");
-    if (file_begin(s->k, filename, &s->plan, e))
+    if (file_begin(s->o->oa, s->k, filename, &s->plan, e))
         return -1;
     native_workspace(&n, s->plan.workspace);
     native_text(&n, "/files/");
@@ -143,7 +143,7 @@ static int content(struct oa_call *o, struct err *e)
     scoped(native_done) struct native n = NATIVE("GET");
     char workspace[ID_SIZE];
     struct caller *k;
-    if (find(o, &c, e) || oa_caller(o, &k, e) || file_workspace(k, workspace, e))
+    if (find(o, &c, e) || oa_caller(o, &k, e) || file_workspace(o->oa, k, workspace, e))
         return -1;
     native_workspace(&n, workspace);
     native_text(&n, "/files/");
@@ -156,7 +156,7 @@ static int delete (struct oa_call *o, struct err *e)
     scoped(oa_card_done) struct oa_card c = {0};
     char workspace[ID_SIZE];
     struct caller *k;
-    if (find(o, &c, e) || oa_caller(o, &k, e) || file_workspace(k, workspace, e) ||
+    if (find(o, &c, e) || oa_caller(o, &k, e) || file_workspace(o->oa, k, workspace, e) ||
         file_forget(k, workspace, oa_card_text(&c, "path"), e) ||
         card_delete(o->oa->o.cards, o->c->who.principal, CARD_FILE, c.card.id, e))
         return -1;

@@ -84,13 +84,13 @@ int oa_upload_find_pending(struct oa_call *o, struct oa_card *ret, struct err *e
 /* ---- the end ---- */
 
 /* The bytes of all parts at once. */
-static int forget_bytes(struct caller *k, const char *upload, struct err *e)
+static int forget_bytes(struct openai *oa, struct caller *k, const char *upload, struct err *e)
 {
     scoped(native_done) struct native n = NATIVE("DELETE");
     struct err why = {0};
     char workspace[ID_SIZE], path[PATH_BYTES_MAX + 1];
     oa_upload_path(upload, /* part= */ NULL, path);
-    if (file_workspace(k, workspace, e))
+    if (file_workspace(oa, k, workspace, e))
         return -1;
     native_workspace(&n, workspace);
     native_text(&n, "/files/");
@@ -132,7 +132,7 @@ int oa_upload_end(struct openai *oa, struct caller *k, struct oa_card *upload, c
     if (json_object_set_new(upload->body, "status", json_string(status)))
         return err_set(e, ERR_NO_MEMORY, "end an upload");
     return oa_card_save(oa, upload, e) || oa_upload_forget_parts(oa, &upload->card, e) ||
-                   forget_bytes(k, upload->card.id, e)
+                   forget_bytes(oa, k, upload->card.id, e)
                ? -1
                : 0;
 }

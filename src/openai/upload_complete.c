@@ -222,7 +222,7 @@ static int make_file(struct joining *j, struct caller *k, struct oa_card *ret, s
     struct file_plan plan;
     const char *param;
     scoped(json_decrefp) json_t *file = NULL;
-    if (file_begin(k, oa_card_text(j->upload, "filename"), &plan, e) ||
+    if (file_begin(j->o->oa, k, oa_card_text(j->upload, "filename"), &plan, e) ||
         file_terms(json_object_get(j->upload->body, "purpose"),
                    json_object_get(j->upload->body, "expires_after"), &plan, &param, e))
         return -1;

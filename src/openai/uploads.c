@@ -183,7 +183,7 @@ static int add_part(struct oa_call *o, struct err *e)
     if (!form_is(o))
         return oa_fail(o, e, ERR_UNSUPPORTED, NULL, NULL,
                        "Send the part as multipart/form-data, with the field 'data'.");
-    if (oa_caller(o, &k, e) || file_workspace(k, workspace, e))
+    if (oa_caller(o, &k, e) || file_workspace(o->oa, k, workspace, e))
         return -1;
     struct storing s = {.o = o, .upload = upload.card.id, .workspace = workspace};
     if (card_make_id("part_", s.part, e))

@@ -117,6 +117,17 @@ class Files(OpenAITest):
         self.refuses(reader.upload("/files", [("file", "a", b"1"), ("purpose", None, "user_data")]), 403, None, "insufficient_permissions")
         self.refuses(reader.request("POST", "/containers", {"name": "a"}), 403, None, "insufficient_permissions")
 
+    def test_a_key_that_may_only_write(self):
+        person = self.client.ok("POST", "/api/v1/principals", {"name": "brings"}, 201)["id"]
+        writer = OpenAI(self.server, self.client.ok("POST", "/api/v1/keys", {"principal": person, "scopes": ["files:write"]}, 201)["secret"])
+        made = writer.file(b"brought", "a.txt")
+        upload = writer.ok("POST", "/uploads", {"filename": "b.txt", "bytes": 3, "mime_type": "text/plain", "purpose": "user_data"})
+        part = writer.upload(f"/uploads/{upload['id']}/parts", [("data", "x", b"abc")])
+        self.assertEqual(part.status, 200, part.body)
+        self.refuses(writer.request("GET", "/files/" + made["id"]), 403, None, "insufficient_permissions")
+        reader = OpenAI(self.server, self.client.ok("POST", "/api/v1/keys", {"principal": person, "scopes": ["files:read"]}, 201)["secret"])
+        self.assertEqual(reader.content(f"/files/{made['id']}/content"), b"brought")
+
     def test_many_at_once_by_somebody_who_has_none_yet(self):
         key = self.other().key
 
