@@ -105,8 +105,11 @@ static int await_event(int handle, enum jail_event_kind kind, struct jail_event 
     do {
         uint8_t bytes[JAIL_EVENT_SIZE];
         size_t len = 0, fd_count = 0;
-        if (fd_recv(handle, bytes, sizeof bytes, &len, NULL, 0, &fd_count, e))
+        int counters[JAIL_COUNTERS]; /* come with STARTED, and are of no use here */
+        if (fd_recv(handle, bytes, sizeof bytes, &len, counters, JAIL_COUNTERS, &fd_count, e))
             return -1;
+        while (fd_count > 0)
+            (void)close(counters[--fd_count]);
         if (len == 0)
             return err_set(e, ERR_PROTOCOL, "the spawner hung up");
         if (jail_event_get(bytes, len, ret, e))
