@@ -38,7 +38,7 @@ static int pass_held(struct forward *f, size_t keep)
     size_t len = f->held.len - keep;
     if (f->held.len == 0)
         return 0;
-    model_mask((struct str){f->held.bytes, len}, f->m->key, &masked);
+    model_mask((struct str){f->held.bytes, len}, model_secret(f->m->key), &masked);
     buf_add(&rest, f->held.bytes + len, keep);
     buf_done(&f->held);
     f->held = rest;
@@ -53,7 +53,8 @@ static int on_bytes(void *arg, struct str bytes)
     buf_add(&f->held, bytes.ptr, bytes.len < room ? bytes.len : room);
     if (f->status != 200)
         return 0;
-    return pass_held(f, model_key_begun((struct str){f->held.bytes, f->held.len}, f->m->key));
+    return pass_held(
+        f, model_key_begun((struct str){f->held.bytes, f->held.len}, model_secret(f->m->key)));
 }
 
 /* About our key or our address, which are no business of whoever asked; or nothing that HTTP knows, and nobody could pass it on. */

@@ -16,7 +16,7 @@ void model_reader_init(struct model_reader *r, const char *key, const struct mod
                        struct model_answer *a)
 {
     assert(strlen(key) <= MODEL_KEY_MAX);
-    *r = (struct model_reader){.key = key, .sink = sink, .a = a};
+    *r = (struct model_reader){.key = key, .secret = model_secret(key), .sink = sink, .a = a};
 }
 
 /* Some endpoints cut characters in two and send the halves. */
@@ -131,7 +131,7 @@ static int feed(struct model_reader *r, int channel, struct str text, struct err
     if (text.len == 0 || (r->channel != channel && reader_flush(r, e)))
         return text.len == 0 ? 0 : -1;
     r->channel = channel;
-    if (!*r->key)
+    if (!*r->secret)
         return deliver(r, text, e);
     scoped(buf_done) struct buf joined = BUF_INIT(2 * MODEL_TEXT_MAX);
     scoped(buf_done) struct buf masked = BUF_INIT(4 * MODEL_TEXT_MAX);
@@ -139,8 +139,8 @@ static int feed(struct model_reader *r, int channel, struct str text, struct err
     buf_add(&joined, text.ptr, text.len);
     if (joined.failed)
         return too_long(e);
-    const size_t keep = model_key_begun((struct str){joined.bytes, joined.len}, r->key);
-    model_mask((struct str){joined.bytes, joined.len - keep}, r->key, &masked);
+    const size_t keep = model_key_begun((struct str){joined.bytes, joined.len}, r->secret);
+    model_mask((struct str){joined.bytes, joined.len - keep}, r->secret, &masked);
     if (masked.failed)
         return too_long(e);
     memcpy(r->held, joined.bytes + joined.len - keep, keep);

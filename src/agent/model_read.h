@@ -22,7 +22,7 @@ struct json_t;
 enum { MODEL_NAME_MAX = 256, MODEL_ID_MAX = 64 << 10 }; /* of a function; of a call */
 
 struct model_reader {
-    const char *key;
+    const char *key, *secret; /* the same, or "" (model_secret) */
     const struct model_sink *sink;
     struct model_answer *a;
     int64_t keys[MODEL_CALLS_MAX]; /* how the endpoint numbers the calls */

@@ -62,7 +62,7 @@ struct trial {
     struct model_reader r;
 };
 
-static struct trial *trial_new(void)
+static struct trial *trial_with(const char *key)
 {
     struct trial *t = calloc(1, sizeof *t);
     assert_non_null(t);
@@ -74,8 +74,13 @@ static struct trial *trial_new(void)
                                   .arguments = hear_arguments,
                                   .arg = &t->heard};
     model_answer_done(&t->a);
-    model_reader_init(&t->r, "sesame", &t->sink, &t->a);
+    model_reader_init(&t->r, key, &t->sink, &t->a);
     return t;
+}
+
+static struct trial *trial_new(void)
+{
+    return trial_with("sesame");
 }
 
 static void trial_freep(struct trial **t)
@@ -394,25 +399,40 @@ static void a_response_that_failed_says_why(void **state)
 static void the_key_is_in_nothing_that_is_said(void **state)
 {
     (void)state;
-    scoped(trial_freep) struct trial *t = trial_new();
+    scoped(trial_freep) struct trial *t = trial_with("sesame12");
     OK(delta(t, "{\"content\":\"my key is se\"}", e));
     OK(delta(t, "{\"content\":\"sam\"}", e));
-    OK(delta(t, "{\"content\":\"e, sesame, ses\"}", e));
-    OK(delta(t, "{\"reasoning\":\"ame se\"}", e)); /* of something else */
+    OK(delta(t, "{\"content\":\"e12, sesame12, ses\"}", e));
+    OK(delta(t, "{\"reasoning\":\"ame12 se\"}", e)); /* of something else */
     OK(delta(t, "{\"tool_calls\":[{\"index\":0,\"id\":\"x\"," FN("f", "\"{'a':'sesa\"") "}]}", e));
-    OK(delta(t, "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"me'}\"}}]}", e));
+    OK(delta(t, "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"me12'}\"}}]}", e));
     OK(model_reader_end(&t->r, e));
     assert_string_equal(said(t),
-                        "t(my key is )t(***, ***, )t(ses)r(ame )r(se)c0(f)a0({'a':')a0(***'})");
+                        "t(my key is )t(***, ***, )t(ses)r(ame12 )r(se)c0(f)a0({'a':')a0(***'})");
     assert_string_equal(t->a.text.bytes, "my key is ***, ***, ses");
-    assert_string_equal(t->a.reasoning.bytes, "ame se");
+    assert_string_equal(t->a.reasoning.bytes, "ame12 se");
     assert_string_equal(t->a.calls[0].arguments.bytes, "{'a':'***'}");
+}
+
+static void a_word_that_stands_for_a_key_is_no_secret(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"",       "x",          "EMPTY",
+                                        "ollama", "not-needed", "sk-no-key-required"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        scoped(trial_freep) struct trial *t = trial_with(words[i]);
+        char content[100], wanted[100];
+        (void)snprintf(content, sizeof content, "{\"content\":\"ask %s x\"}", words[i]);
+        (void)snprintf(wanted, sizeof wanted, "t(ask %s x)", words[i]);
+        OK(delta(t, content, e));
+        assert_string_equal(said(t), wanted);
+    }
 }
 
 static void what_only_begins_like_the_key_comes_once(void **state)
 {
     (void)state;
-    scoped(trial_freep) struct trial *t = trial_new();
+    scoped(trial_freep) struct trial *t = trial_with("sesame12");
     OK(responses_event(
         &t->r,
         str_of("{\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{"
@@ -449,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_response_without_deltas_is_read_at_its_end),
         cmocka_unit_test(a_response_that_failed_says_why),
         cmocka_unit_test(the_key_is_in_nothing_that_is_said),
+        cmocka_unit_test(a_word_that_stands_for_a_key_is_no_secret),
         cmocka_unit_test(what_only_begins_like_the_key_comes_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

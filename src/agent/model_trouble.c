@@ -12,7 +12,12 @@
 #include "base/utf8.h"
 #include "json/read.h"
 
-enum { MASK_MAX = 4 << 20 };
+enum { MASK_MAX = 4 << 20, SECRET_MIN = 8 };
+
+const char *model_secret(const char *key)
+{
+    return strlen(key) >= SECRET_MIN && strpbrk(key, "0123456789") ? key : "";
+}
 
 void model_mask(struct str text, const char *key, struct buf *out)
 {

@@ -24,6 +24,10 @@ struct model_trouble {
 
 enum { MODEL_KEY_MAX = 4000 };
 
+/* The key, if it looks like a secret; "" for what is put there because something has to be ("ollama", "EMPTY", "not-needed"), which
+ * may well be a word of an answer. */
+const char *model_secret(const char *key);
+
 /* The same bytes with "***" where the key stands. */
 void model_mask(struct str text, const char *key, struct buf *out);
 /* How many bytes at the end may be the beginning of the key. */

@@ -16,7 +16,7 @@
 #include "service/once.h"
 
 static const char no_model[] =
-    "For Ollama on this machine: CICADA_MODEL_URL=http://127.0.0.1:11434/v1 and CICADA_MODEL_NAME=qwen2.5-coder:14b (or any "
+    "For Ollama on this machine: CICADA_MODEL_URL=http://127.0.0.1:11434/v1 and CICADA_MODEL_NAME=qwen3 (or any "
     "model that `ollama list` shows).\nFor a hosted API: CICADA_MODEL_URL=https://api.openai.com/v1, CICADA_MODEL_KEY=sk-... and "
     "CICADA_MODEL_NAME=gpt-4.1.\nSet them in the environment of `cicada serve`, or as url, key and name below [model] in its "
     "configuration file; then start it again.";

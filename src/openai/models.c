@@ -18,7 +18,7 @@ int oa_needs_model(struct oa_call *o, struct err *e)
     return oa_fail(
         o, e, ERR_UNAVAILABLE, NULL, "model_not_configured",
         "No model is configured. In the section [model] of the server's configuration set url and "
-        "name: http://127.0.0.1:11434/v1 and llama3.2 for Ollama, or a hosted API's address "
+        "name: http://127.0.0.1:11434/v1 and qwen3 for Ollama, or a hosted API's address "
         "(https://.../v1), its key and the name of a model.");
 }
 

@@ -34,7 +34,7 @@ static int no_model(struct oa_call *o, struct err *e)
     http_add_header(o->c->x, "x-should-retry", "false");
     return oa_fail(o, e, ERR_UNAVAILABLE, NULL, "model_not_configured",
                    "This server has no model. Set CICADA_MODEL_URL and CICADA_MODEL_NAME: "
-                   "http://127.0.0.1:11434/v1 and llama3.1 for Ollama, or the /v1 of a hosted API "
+                   "http://127.0.0.1:11434/v1 and qwen3 for Ollama, or the /v1 of a hosted API "
                    "with CICADA_MODEL_KEY. See docs/openai.md.");
 }
 
