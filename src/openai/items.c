@@ -180,6 +180,15 @@ static int read_code(const json_t *item, const char *at, struct refusal *r)
     return 0;
 }
 
+static int is_nameless(const json_t *item, const char *at, struct refusal *r)
+{
+    char place[SHAPE_PARAM_SIZE];
+    shape_under(place, at, "id");
+    return *shape_text(item, "id")
+               ? 0
+               : refuse(r, place, "invalid_value", "Invalid '%s': it is empty.", place);
+}
+
 static int read_by_type(const json_t *item, const char *type, const char *at, json_t *made,
                         struct refusal *r)
 {
@@ -190,7 +199,7 @@ static int read_by_type(const json_t *item, const char *type, const char *at, js
     if (strcmp(type, "code_interpreter_call") == 0)
         return read_code(item, at, r);
     if (strcmp(type, "item_reference") == 0)
-        return need(item, at, "id", &an_id, r) ||
+        return need(item, at, "id", &an_id, r) || is_nameless(item, at, r) ||
                        json_object_set_new(made, "type", json_string("item_reference"))
                    ? -1
                    : 0;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,6 +63,18 @@ static void cut(const char *name, size_t len, char ret[NAME_SIZE])
     ret[stem + ending] = '\0';
 }
 
+/* Those above ASCII, which text of another encoding is full of; every other character stays. */
+static void replace_controls(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at; at++) {
+        const bool is_control = (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
+        *to++ = is_control ? '_' : *at;
+        at += is_control;
+    }
+    *to = '\0';
+}
+
 void name_plain(const char *raw, char ret[NAME_SIZE])
 {
     scoped(buf_done) struct buf text = BUF_INIT(RAW_MAX);
@@ -69,6 +82,8 @@ void name_plain(const char *raw, char ret[NAME_SIZE])
     unescape(last_piece(raw), &text);
     if (!text.failed && text.len)
         utf8_clean(text.bytes, text.len, &clean);
+    if (clean.bytes && !clean.failed)
+        replace_controls(clean.bytes);
     const char *name = clean.bytes && !clean.failed ? clean.bytes : "";
     cut(name, strlen(name), ret);
     if (!*ret || strcmp(ret, ".") == 0 || strcmp(ret, "..") == 0)

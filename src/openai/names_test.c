@@ -57,6 +57,8 @@ static void nothing_is_left_is_a_name_too(void **state)
 static void what_is_no_text_becomes_some(void **state)
 {
     (void)state;
+    is_plainly("a\xc2\x80\xc2\x9f.csv", "a__.csv");
+    is_plainly("\xc2\xa0.csv", "\xc2\xa0.csv");
     is_plainly("a\tb\x7f", "a_b_");
     is_plainly("a\xff.csv", "a\xef\xbf\xbd.csv");
 }

@@ -115,6 +115,8 @@ static int check_size(const json_t *v, const char *at, const struct shape_field 
             "Invalid '%s': string too long. Expected a string with maximum length %g, but "
             "got a string with length %zu instead.",
             at, f->max, shape_length(v));
+    if (json_is_string(v) && strlen(json_string_value(v)) != json_string_length(v))
+        return refuse(r, at, "invalid_value", "Invalid '%s': it has a NUL in it.", at);
     return 0;
 }
 
