@@ -16,7 +16,13 @@ enum { MASK_MAX = 4 << 20, SECRET_MIN = 8 };
 
 const char *model_secret(const char *key)
 {
-    return strlen(key) >= SECRET_MIN && strpbrk(key, "0123456789") ? key : "";
+    static const char *const words[] = {"not-needed",         "not-required", "no-key-required",
+                                        "sk-no-key-required", "lm-studio",    "dummy-key",
+                                        "placeholder",        "anything"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(key, words[i]) == 0)
+            return "";
+    return strlen(key) >= SECRET_MIN ? key : "";
 }
 
 void model_mask(struct str text, const char *key, struct buf *out)
