@@ -19,10 +19,10 @@ struct mcp_call;
 enum {
     RUN_TIMEOUT_MAX_S = 600,
     RUN_TASK_AFTER_US = 10 * 1000000, /* then it becomes a task, for who takes them */
-    RUN_OPEN_AFTER_US = 50 * 1000000, /* then who hears of no progress is told that it goes on: clients give up
-                                         after a minute */
-    RUN_OPEN_TAIL = 4000,             /* bytes of output that are shown then */
-    RUN_JSON_MAX = 512 << 20,         /* bytes of a run object */
+    /* Then who hears of no progress is told that it goes on: clients give up after a minute. */
+    RUN_OPEN_AFTER_US = 50 * 1000000,
+    RUN_OPEN_TAIL = 4000,     /* bytes of output that are shown then */
+    RUN_JSON_MAX = 512 << 20, /* bytes of a run object */
 
     RUN_STDOUT_MAX = 20000, /* bytes shown of each; of what is longer head and tail */
     RUN_STDERR_MAX = 5000,
