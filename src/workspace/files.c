@@ -1,11 +1,10 @@
 #include "workspace/files.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "workspace/files_int.h"
@@ -40,13 +39,11 @@ struct meta *files_meta(struct files *f)
 
 static void look_at_space(struct files *f)
 {
-    struct statvfs disk;
-    int looked;
-    do
-        looked = fstatvfs(f->o.space_fd, &disk);
-    while (looked && errno == EINTR);
+    struct disk_room room;
+    struct err ignored = {0};
     /* A disk that does not say is not full; writing will tell. */
-    bool is_full = looked == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < f->o.reserve_bytes;
+    bool is_full =
+        disk_look(f->o.space_fd, f->o.reserve_bytes, &room, &ignored) == 0 && room.is_full;
     atomic_store_explicit(&f->is_full, is_full, memory_order_relaxed);
 }
 

@@ -38,7 +38,7 @@ struct files_options {
     struct contents *contents;
     struct people *people;
     int space_fd;           /* a directory on the disk that has to keep some room; -1: none */
-    uint64_t reserve_bytes; /* free bytes below which nothing is taken any more: ERR_NO_SPACE */
+    uint64_t reserve_bytes; /* below it (base/disk.h) nothing is taken any more: ERR_NO_SPACE */
     uint64_t bytes_max, files_max; /* quota of a workspace that has none of its own; 0: none */
     uint64_t file_max;             /* bytes of one file */
     uint32_t trash_days;           /* until what was deleted is purged; 0: never */
