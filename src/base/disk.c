@@ -5,7 +5,7 @@
 #include "base/err.h"
 
 enum {
-    BYTES_PER_INODE = 256 << 10,
+    BYTES_PER_INODE = 16 << 10,
     INODES_SHARE = 20, /* of all inodes, at most this part is kept in reserve */
 };
 
@@ -22,6 +22,8 @@ struct disk_room disk_room_of(const struct statvfs *fs, uint64_t reserve_bytes)
     struct disk_room room = {
         .free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize,
         .free_inodes = fs->f_files > 0 ? fs->f_favail : UINT64_MAX,
+        .kept_bytes = reserve_bytes,
+        .kept_inodes = inodes,
     };
     room.bytes = above(room.free_bytes, reserve_bytes);
     room.inodes = fs->f_files > 0 ? above(room.free_inodes, inodes) : UINT64_MAX;

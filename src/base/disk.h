@@ -2,9 +2,9 @@
  *
  * A reserve is what uploads and the code of sessions leave free, so that the server can go on: record
  * runs, keep what was written, delete. It counts in bytes and in inodes: a file system without inodes is
- * as full as one without bytes. The inodes follow from the bytes: one for each 256 KiB (2048 for 512
- * MiB), and at most a twentieth of all that the file system has. One that makes inodes as it goes
- * (btrfs) does not count them: there they never run out.
+ * as full as one without bytes. The inodes follow from the bytes, one for each 16 KiB as ext4 makes them
+ * (32768 for 512 MiB), and are at most a twentieth of all that the file system has. One that makes inodes
+ * as it goes (btrfs) does not count them: there they never run out.
  *
  *     struct disk_room room;
  *     if (disk_look(fd, reserve_bytes, &room, e) == 0 && room.is_full) ...
@@ -23,6 +23,7 @@ struct err;
 struct disk_room {
     uint64_t bytes, inodes;           /* above the reserve; inodes UINT64_MAX: not counted */
     uint64_t free_bytes, free_inodes; /* altogether, for who is not root */
+    uint64_t kept_bytes, kept_inodes; /* the reserve */
     bool is_full;                     /* less is free than the reserve, of one or of the other */
 };
 

@@ -32,11 +32,12 @@ static void at_the_reserve_it_is_not_full_and_one_block_below_it_is(void **state
 static void without_inodes_it_is_as_full_as_without_bytes(void **state)
 {
     (void)state;
-    struct statvfs fs = fs_of(1024 * (uint64_t)MB, 1000000, 2048);
+    struct statvfs fs = fs_of(1024 * (uint64_t)MB, 1000000, 32768);
     struct disk_room room = disk_room_of(&fs, 512 * MB);
     assert_false(room.is_full);
     assert_int_equal(0, room.inodes);
-    assert_int_equal(2048, room.free_inodes);
+    assert_int_equal(32768, room.free_inodes);
+    assert_int_equal(32768, room.kept_inodes);
     fs.f_favail--;
     assert_true(disk_room_of(&fs, 512 * MB).is_full);
 }
