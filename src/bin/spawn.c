@@ -1,7 +1,7 @@
 /* cicada-spawn: the privileged half. Started by cicada with the engine's socket as descriptor 3; not
  * for use by hand.
  *
- *     cicada-spawn KERNEL [LOADER|- [UID]]     struct spawn_options, in this order
+ *     cicada-spawn KERNEL [LOADER|- [UID [RESERVE]]]     struct spawn_options, in this order
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -24,11 +24,12 @@ int main(int argc, char **argv)
 {
     int kind = 0;
     socklen_t size = sizeof kind;
-    uint64_t data_uid = 0;
+    uint64_t data_uid = 0, reserve_bytes = 0;
     struct err e = {0};
     const char *loader_path = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
-    if (argc < 2 || argc > 4 || argv[1][0] != '/' || (loader_path && *loader_path != '/') ||
+    if (argc < 2 || argc > 5 || argv[1][0] != '/' || (loader_path && *loader_path != '/') ||
         (argc > 3 && parse_u64(argv[3], 0, UINT32_MAX - 1, &data_uid, &e)) ||
+        (argc > 4 && parse_u64(argv[4], 0, UINT64_MAX, &reserve_bytes, &e)) ||
         getsockopt(ENGINE_SOCKET, SOL_SOCKET, SO_TYPE, &kind, &size) || kind != SOCK_SEQPACKET) {
         fprintf(stderr, "cicada-spawn is started by cicada; try: cicada run -c 'print(1)'\n");
         return 2;
@@ -42,8 +43,10 @@ int main(int argc, char **argv)
      * children, and the kernel lets it only while it is dumpable. */
     if (geteuid() == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return 1;
-    const struct spawn_options options = {
-        .kernel_path = argv[1], .loader_path = loader_path, .data_uid = (uid_t)data_uid};
+    const struct spawn_options options = {.kernel_path = argv[1],
+                                          .loader_path = loader_path,
+                                          .data_uid = (uid_t)data_uid,
+                                          .reserve_bytes = reserve_bytes};
     if (spawn_serve(ENGINE_SOCKET, &options, &e)) {
         fprintf(stderr, "cicada-spawn: %s\n", e.text);
         return 1;

@@ -40,6 +40,10 @@ static void put_crash(const struct run *run, struct buf *out)
 static void put_disk(const struct run *run, struct buf *out)
 {
     char used[SIZE_TEXT], limit[SIZE_TEXT];
+    if (run->is_disk_full) {
+        buf_str(out, "ended by disk: the server's disk is nearly full");
+        return;
+    }
     buf_fmt(out, "ended by disk: /mnt/data grew by %s and %llu files (limit %s and %u files)",
             size_text(run->disk_bytes, used), (unsigned long long)run->disk_files,
             size_text(run->limits.disk_bytes, limit), run->limits.files);
@@ -81,7 +85,10 @@ const char *ending_advice(const struct run *run)
     case END_MEMORY:
         return "work on smaller pieces (chunks, fewer columns), or allow more with --memory SIZE";
     case END_OUTPUT_LIMIT: return "print less, or write to a file and take it with -o DIR";
-    case END_DISK: return "write less, or allow more with --disk SIZE";
+    case END_DISK:
+        if (run->is_disk_full)
+            break;
+        return "write less, or allow more with --disk SIZE";
     case END_CRASHED:
         return "this was no exception: native code, os._exit or a signal ended Python itself";
     case END_OK:

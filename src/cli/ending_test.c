@@ -35,6 +35,8 @@ static void every_end_has_its_exit_code_and_its_words(void **state)
           "ended by memory: peak 1 GiB (limit 1 GiB)");
     check((struct run){.end = END_DISK, .disk_bytes = 300 * MIB, .disk_files = 2}, 138,
           "ended by disk: /mnt/data grew by 300 MiB and 2 files (limit 256 MiB and 20000 files)");
+    check((struct run){.end = END_DISK, .is_disk_full = true}, 138,
+          "ended by disk: the server's disk is nearly full");
     check((struct run){.end = END_OUTPUT_LIMIT, .out.total = 65 * MIB}, 139,
           "ended by output_limit: printed 65 MiB (limit 64 MiB)");
     check((struct run){.end = END_CANCELLED}, 130, "cancelled after 2.0 s");
@@ -65,6 +67,8 @@ static void every_bad_end_has_advice_and_otherwise_the_hint_counts(void **state)
     assert_non_null(strstr(ending_advice(&run), "--memory"));
     run.end = END_DISK;
     assert_non_null(strstr(ending_advice(&run), "--disk"));
+    run.is_disk_full = true;
+    assert_string_equal(ending_advice(&run), "the engine's");
     run.end = END_KILLED;
     assert_string_equal(ending_advice(&run), "the engine's");
 }

@@ -250,6 +250,7 @@ static int end_read(const json_t *object, struct run *run, struct err *e)
         return err_set(e, ERR_PROTOCOL, "the server sent a run that ended as '%.40s'", end);
     run->crash_signal = signal_by_name(pick_text(object, "signal"));
     run->crash_code = (int)pick_count(object, "exit_code");
+    run->is_disk_full = pick_is_true(object, "server_disk_full");
     return 0;
 }
 

@@ -418,8 +418,9 @@ const struct config_key config_keys[] = {
             "text, ? one character."},
 
     {U32(store, reserve_mb), .kind = KEY_MB, .preset = "512", .min = 0, .max = MB_MAX,
-     .doc = "Free space below which no file is taken any more, so that the server can go on "
-            "answering."},
+     .doc = "Free space that uploads and what the code of sessions writes leave alone, so that "
+            "the server can go on: keep what runs wrote, record them, delete. Inodes are kept "
+            "with it, one for each 16 KiB, at most a twentieth of all. 0: nothing."},
     {U32(store, scrub_mb_s), .kind = KEY_MB, .preset = "4", .min = 0, .max = 4096,
      .doc = "How much of the packs is read again every second, to notice a disk that forgets. 0: "
             "nothing."},

@@ -218,6 +218,12 @@ bool usage_step(struct usage *u, uint32_t entries)
     return is_round_over;
 }
 
+void usage_restart(struct usage *u)
+{
+    inodes_clear(&u->tree_now);
+    begin_round(u);
+}
+
 int usage_new(int data_fd, struct usage **ret, struct err *e)
 {
     struct stat st;
@@ -301,6 +307,12 @@ void usage_grant(struct usage *u, uint64_t bytes, uint64_t files)
 {
     u->start.bytes += bytes;
     u->start.files += files;
+}
+
+struct usage_total usage_total(const struct usage *u)
+{
+    return (struct usage_total){.bytes = grown(0, u->last.bytes, u->tree.bytes),
+                                .files = grown(0, u->last.files, u->tree.files)};
 }
 
 uint64_t usage_disk(const struct usage *u)

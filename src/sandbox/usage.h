@@ -55,10 +55,20 @@ void usage_grant(struct usage *u, uint64_t bytes, uint64_t files);
  * go on from there, and until they are through, the numbers from the time before hold. */
 bool usage_step(struct usage *u, uint32_t entries);
 
+/* Begins the round anew: what usage_step completes next was seen after this call. */
+void usage_restart(struct usage *u);
+
 /* Of the last complete round, or of the one under way once that has found more: a limit that is passed
  * is seen before the walk is through. */
-uint64_t usage_disk(const struct usage *u);    /* bytes grown by; 0 when it shrank */
-uint64_t usage_files(const struct usage *u);   /* files and directories grown by */
+uint64_t usage_disk(const struct usage *u);  /* bytes grown by; 0 when it shrank */
+uint64_t usage_files(const struct usage *u); /* files and directories grown by */
+
+/* What is there, not what it grew by: what the session deleted shows, too. */
+struct usage_total {
+    uint64_t bytes, files;
+};
+struct usage_total usage_total(const struct usage *u);
+
 int64_t usage_round_us(const struct usage *u); /* what the last round cost: time spent in steps */
 
 #endif

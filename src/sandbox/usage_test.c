@@ -89,6 +89,37 @@ static void what_shrank_is_zero_growth(void **state)
     assert_in_range(usage_disk(u), 0, MEGA / 4);
 }
 
+static void the_total_tells_what_was_deleted_and_written_again(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch s = scratch_new();
+    fill(s.fd, "there before", 3);
+    scoped(usage_freep) struct usage *u = watch(&s);
+    struct usage_total all = usage_total(u);
+    assert_in_range(all.bytes, 3 * MEGA, 3 * MEGA + MEGA / 4);
+    assert_int_equal(unlinkat(s.fd, "there before", 0), 0);
+    look(u);
+    assert_true(usage_total(u).bytes < MEGA);
+    fill(s.fd, "again", 2);
+    look(u);
+    assert_in_range(usage_total(u).bytes, 2 * MEGA, 2 * MEGA + MEGA / 4);
+    assert_int_equal(usage_total(u).files, all.files);
+    assert_int_equal(usage_disk(u), 0); /* which it still has not grown by */
+}
+
+static void a_round_that_was_begun_anew_sees_what_came_meanwhile(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch s = scratch_new();
+    scratch_mkdir(&s, "dir");
+    scoped(usage_freep) struct usage *u = watch(&s);
+    assert_false(usage_step(u, 1)); /* beyond the root's own entries, soon */
+    fill(s.fd, "new", 2);
+    usage_restart(u);
+    look(u);
+    assert_disk(u, 2);
+}
+
 static void blocks_count_and_not_sizes(void **state)
 {
     (void)state;
@@ -251,6 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_grew_counts),
         cmocka_unit_test(what_shrank_is_zero_growth),
+        cmocka_unit_test(the_total_tells_what_was_deleted_and_written_again),
+        cmocka_unit_test(a_round_that_was_begun_anew_sees_what_came_meanwhile),
         cmocka_unit_test(blocks_count_and_not_sizes),
         cmocka_unit_test(hard_links_count_once),
         cmocka_unit_test(links_are_not_followed),

@@ -238,9 +238,14 @@ void object_time(struct json_writer *w, const char *key, int64_t wall_us)
     put_field(w, key, text);
 }
 
-/* What killed the interpreter; only in runs that ended so. */
-static void put_crash(struct json_writer *w, const struct run *run)
+/* What the end was, more closely, of runs that ended so: what killed the interpreter, or which limit it
+ * was that the files came to. */
+static void put_cause(struct json_writer *w, const struct run *run)
 {
+    if (run->end == END_DISK && run->is_disk_full) {
+        jw_key(w, "server_disk_full");
+        jw_bool(w, true);
+    }
     if (run->end != END_CRASHED)
         return;
     if (run->crash_signal) {
@@ -292,7 +297,7 @@ void object_run(struct json_writer *w, const struct run_card *card, const struct
     put_outputs(w, run);
     jw_key(w, "error");
     object_error(w, &run->error);
-    put_crash(w, run);
+    put_cause(w, run);
     put_files(w, card->workspace_id, &run->files);
     if (card->inputs)
         put_reads(w, card->inputs);

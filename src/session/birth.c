@@ -71,6 +71,7 @@ int kernel_open(struct spawner *s, const struct jail_spec *spec, const struct ja
         return err_set(e, ERR_NO_MEMORY, "start a kernel");
     *k = (struct kernel){.limits = spec->limits,
                          .data = data ? *data : JAIL_DATA_PLAIN(-1),
+                         .reserve_bytes = spawner_reserve(s),
                          .handle = -1,
                          .control = -1,
                          .stream = {-1, -1},

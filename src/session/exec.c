@@ -8,6 +8,8 @@
  *     the wall clock limit passed                timeout       \
  *     kernel_cancel, or the sink refused         cancelled      > interrupted, then killed
  *     more output than is read at all            output_limit  /
+ *     the disk is down to its reserve, and the
+ *     code writes to it                          disk          > interrupted, then killed
  *     the jail ended: memory or disk limit       memory, disk
  *     the jail ended by itself                   crashed
  *     the kernel broke the protocol              killed
@@ -22,6 +24,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "session/kernel_int.h"
 
@@ -245,6 +248,10 @@ static void on_jail_end(struct exec *x)
     switch (end->cause) {
     case JAIL_OVER_MEMORY: decide(x, END_MEMORY); break;
     case JAIL_OVER_DISK: decide(x, END_DISK); break;
+    case JAIL_OVER_RESERVE:
+        x->run->is_disk_full |= !x->has_end;
+        decide(x, END_DISK);
+        break;
     case JAIL_KILLED: decide(x, END_KILLED); break;
     case JAIL_EXITED:
         x->run->crash_code = end->status;
@@ -264,6 +271,10 @@ static void follow(struct exec *x)
     while (!x->is_done && x->k->end.kind == 0 && x->k->state != KERNEL_DEAD) {
         if (atomic_load_explicit(&x->k->is_cancelled, memory_order_acquire))
             interrupt(x, END_CANCELLED);
+        if (x->k->is_full && x->interrupts == 0) {
+            x->run->is_disk_full = true;
+            interrupt(x, END_DISK);
+        }
         if (pump(x->k, x->deadline_us, &user, &e)) {
             decide(x, END_KILLED);
             snprintf(x->run->hint, sizeof x->run->hint, "The session was ended: %.200s.", e.text);
@@ -294,6 +305,16 @@ static bool is_near_limit(const struct kernel *k)
     return k->used.memory_peak > k->limits.memory_bytes / 8 * 7;
 }
 
+/* What it wrote in this run has to be seen before the run is over, or the next one would be blamed. */
+static bool is_disk_full(const struct kernel *k)
+{
+    struct disk_room room;
+    struct err ignored = {0};
+    return k->reserve_bytes > 0 &&
+           disk_look(k->data.dir_fd, k->reserve_bytes, &room, &ignored) == 0 &&
+           (room.bytes == 0 || room.inodes == 0);
+}
+
 /* What the jail has used so far, in k->used. */
 static void measure(struct exec *x)
 {
@@ -302,7 +323,8 @@ static void measure(struct exec *x)
     struct err ignored = {0};
     int64_t deadline_us = clock_us() + 1000000;
     if (has_counters(k)) {
-        k->has_usage = counters_read(&k->counters, &k->used) == 0 && !is_near_limit(k);
+        k->has_usage =
+            counters_read(&k->counters, &k->used) == 0 && !is_near_limit(k) && !is_disk_full(k);
         if (k->has_usage)
             kernel_listen(k);
         else
@@ -328,6 +350,11 @@ static void collect(struct exec *x)
     x->run->disk_bytes = k->used.disk_bytes;
     x->run->disk_files = k->used.disk_files;
     k->cpu_before_us = k->used.cpu_us;
+    bool is_full = k->is_full || k->end.cause == JAIL_OVER_RESERVE;
+    if (is_full && (x->run->end == END_OK || x->run->end == END_ERROR)) {
+        x->run->is_disk_full = true;
+        x->run->end = END_DISK;
+    }
     if (!k->end.kind)
         return;
     /* Meanwhile. What went over the limit may have been a child, of whose death the code heard before the
@@ -351,6 +378,10 @@ static const char *reason(const struct run *run)
     case END_OUTPUT_LIMIT:
         return "The code printed too much. Print a summary, or write to a file in /mnt/data.";
     case END_DISK:
+        if (run->is_disk_full)
+            return "The server's disk is nearly full, and what is left is kept in reserve: this is not "
+                   "the session's own limit. Delete files that are not needed, in /mnt/data and from the "
+                   "workspace's trash (purge), or ask the operator to make room.";
         return "/mnt/data grew over its limit and the session was ended. Delete what is not needed, "
                "write less, or ask for more disk.";
     case END_CRASHED:
@@ -408,6 +439,7 @@ int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_s
                      .leaves_files = spec->leaves_files || k->data.lower_count > 0,
                      .deadline_us = begun_us + (int64_t)wall_ms * 1000};
     atomic_store_explicit(&k->is_cancelled, false, memory_order_release);
+    k->is_full = false; /* that was what ran before */
     if (spec->cancel && atomic_load_explicit(spec->cancel, memory_order_acquire))
         kernel_cancel(k);
     if (!x.leaves_files)

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/expect.h"
 #include "base/fdio.h"
 #include "base/scope.h"
 #include "session/kernel_int.h"
@@ -31,6 +32,7 @@ struct stranger {
     struct jail_event end;                     /* sent when killed */
     int interrupts, kills, questions, stop;
     bool is_ending; /* ends the jail, over its memory limit, when it is asked */
+    bool is_full;   /* says so when it is asked */
     pthread_t thread;
     char dir[32];
 };
@@ -45,6 +47,8 @@ static void tell(struct stranger *s, const struct jail_event *event)
 static void on_request(struct stranger *s, enum jail_request_kind kind)
 {
     s->questions += kind == JAIL_USAGE;
+    if (kind == JAIL_USAGE && s->is_full)
+        tell(s, &(struct jail_event){.kind = JAIL_FULL});
     if (kind == JAIL_USAGE && s->is_ending)
         tell(s, &(struct jail_event){.kind = JAIL_ENDED, .cause = JAIL_OVER_MEMORY});
     else if (kind == JAIL_USAGE)
@@ -288,6 +292,25 @@ static void near_the_memory_limit_the_spawner_may_say_that_it_was_the_end(void *
     assert_int_equal(s->questions, 1);
     assert_int_equal(run.end, END_MEMORY);
     assert_int_equal(run.state, STATE_LOST);
+    run_done(&run);
+}
+
+static void on_a_full_disk_the_spawner_is_asked_whether_the_run_did_it(void **state)
+{
+    struct stranger *s = *state;
+    struct run run;
+    s->k.reserve_bytes = UINT64_MAX;
+    give_counters(s, "5000000\n", 1234);
+    run_to_its_end(s, &run);
+    assert_int_equal(s->questions, 1);
+    assert_int_equal(run.end, END_OK);
+    run_done(&run);
+    s->is_full = true;
+    run_to_its_end(s, &run);
+    assert_int_equal(s->questions, 2);
+    assert_int_equal(run.end, END_DISK);
+    assert_int_equal(run.state, STATE_KEPT);
+    assert_int_equal(s->interrupts, 0);
     run_done(&run);
 }
 
@@ -572,11 +595,9 @@ static void how_the_jail_ended_decides_the_end(void **state)
     static const struct {
         enum jail_cause cause;
         enum run_end end;
-    } rows[] = {{JAIL_OVER_MEMORY, END_MEMORY},
-                {JAIL_OVER_DISK, END_DISK},
-                {JAIL_KILLED, END_KILLED},
-                {JAIL_EXITED, END_CRASHED},
-                {JAIL_SIGNALLED, END_CRASHED}};
+    } rows[] = {{JAIL_OVER_MEMORY, END_MEMORY}, {JAIL_OVER_DISK, END_DISK},
+                {JAIL_OVER_RESERVE, END_DISK},  {JAIL_KILLED, END_KILLED},
+                {JAIL_EXITED, END_CRASHED},     {JAIL_SIGNALLED, END_CRASHED}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         void *own = NULL;
         struct run run;
@@ -590,12 +611,44 @@ static void how_the_jail_ended_decides_the_end(void **state)
         assert_int_equal(write(s->stream[STREAM_OUT], "x", 1), 1);
         assert_int_equal(kernel_run(&s->k, &spec, &sink, &run, &e), 0);
         assert_int_equal(run.end, rows[i].end);
+        assert_int_equal(run.is_disk_full, rows[i].cause == JAIL_OVER_RESERVE);
+        assert_true(!run.is_disk_full || strstr(run.hint, "server's disk"));
         assert_int_equal(run.state, STATE_LOST);
         assert_int_equal(run.crash_signal, rows[i].cause == JAIL_SIGNALLED ? SIGSEGV : 0);
         run_done(&run);
         assert_int_equal(tear_down(&own), 0);
     }
     (void)state;
+}
+
+static int full_now(void *arg, const struct run_event *event)
+{
+    if (event->kind == RUN_STDOUT)
+        tell(arg, &(struct jail_event){.kind = JAIL_FULL});
+    return 0;
+}
+
+static void who_writes_to_a_full_disk_is_interrupted_and_keeps_the_variables(void **state)
+{
+    struct stranger *s = *state;
+    const struct run_sink sink = {full_now, s};
+    const struct run_spec spec = {.code = "x", .code_len = 1};
+    struct run run;
+    s->k.is_full = true; /* that was an earlier run */
+    run_to_its_end(s, &run);
+    assert_int_equal(run.end, END_OK);
+    run_done(&run);
+    put_error(&s->obeys, "KeyboardInterrupt");
+    put_frame(&s->obeys, FRAME_DONE);
+    assert_int_equal(write(s->stream[STREAM_OUT], "x", 1), 1);
+    OK(kernel_run(&s->k, &spec, &sink, &run, e));
+    assert_int_equal(s->interrupts, 1);
+    assert_int_equal(run.end, END_DISK);
+    assert_true(run.is_disk_full);
+    assert_int_equal(run.state, STATE_KEPT);
+    assert_non_null(strstr(run.hint, "server's disk"));
+    assert_non_null(strstr(run.hint, "Variables are kept."));
+    run_done(&run);
 }
 
 /* The field of the RUN that the stranger was sent, as a number; `preset` if it has none. */
@@ -676,6 +729,8 @@ int main(void)
         TEST(what_the_counters_say_is_believed_and_nobody_is_asked),
         TEST(the_spawner_is_asked_where_counters_cannot_be_read),
         TEST(near_the_memory_limit_the_spawner_may_say_that_it_was_the_end),
+        TEST(who_writes_to_a_full_disk_is_interrupted_and_keeps_the_variables),
+        TEST(on_a_full_disk_the_spawner_is_asked_whether_the_run_did_it),
         TEST(the_next_run_finds_its_variables),
         TEST(an_update_replaces_the_display_of_its_id),
         TEST(displays_over_the_limit_are_counted_not_kept),

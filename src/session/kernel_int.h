@@ -27,6 +27,7 @@ struct kernel {
     enum kernel_state state;
     struct limits limits;
     struct jail_data data;    /* borrowed; dir_fd -1: parked */
+    uint64_t reserve_bytes;   /* of the disk that is on */
     int handle;               /* the jail's; -1 once it has ended and is cleaned up */
     int control;              /* frames; -1: closed by the kernel */
     int stream[STREAM_COUNT]; /* read ends of its stdout and stderr */
@@ -34,6 +35,7 @@ struct kernel {
     atomic_bool is_cancelled;
     bool has_started;          /* the spawner said so */
     bool has_usage;            /* `used` is the answer to the last request */
+    bool is_full;              /* JAIL_FULL came: it writes where the disk is down to its reserve */
     bool is_baked;             /* came from an image */
     enum run_state next_state; /* what the next run will say, and */
     struct names lost;         /* what it will call lost */

@@ -159,6 +159,8 @@ static void hear(struct kernel *k, const struct jail_event *event)
 {
     if (event->kind == JAIL_STARTED)
         k->has_started = true;
+    if (event->kind == JAIL_FULL)
+        k->is_full = true;
     if (event->kind == JAIL_ATTACHED || event->kind == JAIL_SWITCHED || event->kind == JAIL_BROUGHT)
         k->answer = *event;
     if (event->kind == JAIL_USED || event->kind == JAIL_ENDED) {

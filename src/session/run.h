@@ -24,7 +24,8 @@ enum run_end {
     END_TIMEOUT,      /* longer than its wall clock limit */
     END_MEMORY,       /* the session went over its memory limit and was killed */
     END_OUTPUT_LIMIT, /* printed more than is read at all */
-    END_DISK,         /* /mnt/data grew over its limit and the session was killed */
+    END_DISK,         /* /mnt/data grew over its limit and the session was killed; or into what the
+                         server's disk keeps in reserve: run.is_disk_full */
     END_CANCELLED,    /* somebody asked */
     END_CRASHED,      /* the interpreter died: run.crash says of what */
     END_KILLED,       /* ended from outside for another reason */
@@ -108,6 +109,7 @@ struct run {
     uint64_t cpu_us;
     uint64_t memory_peak;
     uint64_t disk_bytes, disk_files; /* of a run that the end of its jail ended */
+    bool is_disk_full;               /* END_DISK: not the session's limit, the server's disk */
     struct limits limits;            /* in force */
     char hint[512];                  /* what to do next; empty: nothing */
 };

@@ -28,6 +28,7 @@ struct spawner {
     int sock;
     pid_t pid;
     struct jail_hello hello;
+    uint64_t reserve_bytes;
 };
 
 /* Executes the program with our socket at its place and nothing else of ours. */
@@ -84,16 +85,22 @@ static int hear(struct spawner *s, struct err *e)
 int spawner_open(const char *spawn_path, const char *kernel_path, const char *loader_path,
                  struct spawner **ret, struct err *e)
 {
-    return spawner_open_for(spawn_path, kernel_path, loader_path, 0, ret, e);
+    return spawner_open_for(spawn_path, kernel_path, loader_path, 0, /* reserve_bytes= */ 0, ret,
+                            e);
 }
 
 int spawner_open_for(const char *spawn_path, const char *kernel_path, const char *loader_path,
-                     uid_t data_uid, struct spawner **ret, struct err *e)
+                     uid_t data_uid, uint64_t reserve_bytes, struct spawner **ret, struct err *e)
 {
-    char uid[16];
+    char uid[16], reserve[24];
     (void)snprintf(uid, sizeof uid, "%u", data_uid);
-    char *const argv[] = {"cicada-spawn", (char *)kernel_path,
-                          loader_path ? (char *)loader_path : "-", uid, NULL};
+    (void)snprintf(reserve, sizeof reserve, "%llu", (unsigned long long)reserve_bytes);
+    char *const argv[] = {"cicada-spawn",
+                          (char *)kernel_path,
+                          loader_path ? (char *)loader_path : "-",
+                          uid,
+                          reserve,
+                          NULL};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return err_sys(e, errno, "socketpair");
@@ -103,7 +110,7 @@ int spawner_open_for(const char *spawn_path, const char *kernel_path, const char
         (void)close(pair[0]);
         return err_set(e, ERR_NO_MEMORY, "start the spawner");
     }
-    *s = (struct spawner){.sock = pair[0]};
+    *s = (struct spawner){.sock = pair[0], .reserve_bytes = reserve_bytes};
     if (execute(spawn_path, argv, theirs, &s->pid, e))
         goto fail;
     fd_closep(&theirs); /* or its death would not be seen */
@@ -152,6 +159,11 @@ const struct jail_hello *spawner_hello(const struct spawner *s)
 int spawner_pid(const struct spawner *s)
 {
     return s->pid;
+}
+
+uint64_t spawner_reserve(const struct spawner *s)
+{
+    return s->reserve_bytes;
 }
 
 int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[JAIL_FDS],

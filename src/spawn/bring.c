@@ -214,7 +214,7 @@ static void tell(struct jail *j, bool is_late)
     r.result.first_failed[sizeof r.result.first_failed - 1] = '\0';
     snprintf(event.step, sizeof event.step, "%.127s", r.result.first_failed);
     if (j->usage) /* what others made is not the session's growth */
-        usage_grant(j->usage, r.result.bytes, r.result.put);
+        jail_grant(j, r.result.bytes, r.result.put);
     answer(j, &event);
 }
 

@@ -166,6 +166,8 @@ int jail_count_data(struct jail *j, struct err *e)
     const struct host *host = j->host;
     if (usage_new(j->data.dir_fd, &j->usage, e))
         return -1;
+    j->disk = reserve_join(&j->host->reserve, j->data.dir_fd);
+    j->mark = usage_total(j->usage);
     /* An image may be replaced and removed while sessions live on it. */
     if (j->image_fd >= 0 && usage_ignore(j->usage, j->image_fd, e))
         return -1;
@@ -176,6 +178,13 @@ int jail_count_data(struct jail *j, struct err *e)
     usage_set_init(j->usage, j->init,
                    !j->has_namespaces && host->is_root ? host_uid(host, j->slot) : 0);
     return 0;
+}
+
+void jail_grant(struct jail *j, uint64_t bytes, uint64_t files)
+{
+    usage_grant(j->usage, bytes, files);
+    j->mark.bytes += bytes;
+    j->mark.files += files;
 }
 
 int jail_send_data(struct jail *j, int sock, struct err *e)

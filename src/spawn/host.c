@@ -186,7 +186,8 @@ int host_open(const struct spawn_options *options, struct host *ret, struct err 
                      .root = {-1, -1},
                      .kernel_path = options->kernel_path,
                      .loader_path = options->loader_path,
-                     .data_uid = options->data_uid};
+                     .data_uid = options->data_uid,
+                     .reserve = {.bytes = options->reserve_bytes}};
     h.is_root = geteuid() == 0;
     if (access(h.kernel_path, X_OK))
         return err_sys(e, errno, "find the kernel program");

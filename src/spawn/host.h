@@ -17,6 +17,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/filter.h"
 #include "sandbox/root.h"
+#include "spawn/reserve.h"
 #include "spawn/spare.h"
 #include "wire/jail.h"
 
@@ -37,8 +38,9 @@ struct host {
     const char *loader_path; /* NULL: none that could be used */
     struct spare spare;      /* for the next jail */
     struct habit habit;
-    unsigned bringing; /* children of ours that bring changes to jails */
-    int epoll_fd;      /* the loop's */
+    struct reserve reserve; /* of the disks with data directories */
+    unsigned bringing;      /* children of ours that bring changes to jails */
+    int epoll_fd;           /* the loop's */
     int control_at; /* descriptor number for the kernel's control socket; image and delta follow */
     bool is_reserved; /* those numbers are taken */
 };
@@ -50,6 +52,7 @@ struct spawn_options {
     uid_t
         data_uid; /* see struct host. A server that has given up root names itself, so that it cannot
                        have somebody else's directory mounted should it be taken over */
+    uint64_t reserve_bytes; /* that sessions leave free on the disk of their files; 0: none */
 };
 
 /* Fails with ERR_UNAVAILABLE only when a step fails that worked in the trial. A tier of none is not

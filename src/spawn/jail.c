@@ -27,6 +27,7 @@ enum {
     LOOK_FIRST_US = 10000,   /* the first look at the disk, and the pause while it grows */
     LOOK_MAX_US = 50000,     /* the longest pause: bounds by how much a limit can be overshot */
     LOOK_ENTRIES = 512,      /* of a directory tree between two events */
+    QUIET_US = 20000,        /* a counter of CPU time that stands still so long tells of no run */
     LOOK_SHARE = 4,          /* pauses are this many times what a look costs */
     LOOK_MEMORY_US = 1000,   /* of asking for memory between two events */
     USAGE_ANSWER_US = 20000, /* and when the engine wants to know; else it hears older numbers */
@@ -122,10 +123,23 @@ static bool scan_memory(struct jail *j, int64_t budget_us)
 static void tell_usage(struct jail *j)
 {
     struct jail_event used = {.kind = JAIL_USED};
+    j->owes_usage = false;
     if (j->life == LIFE_LIVE && j->polls_memory)
         (void)scan_memory(j, USAGE_ANSWER_US);
     measure(j, &used);
     jail_tell(j, &used);
+}
+
+static void on_usage(struct jail *j)
+{
+    if (j->life != LIFE_LIVE || !j->usage || !j->disk || !reserve_is_reached(j->disk)) {
+        tell_usage(j);
+        return;
+    }
+    usage_restart(j->usage);
+    j->has_seen_disk = false;
+    j->owes_usage = j->is_looking = true;
+    j->look_us = 0;
 }
 
 /* How many descriptors come with it. */
@@ -167,7 +181,7 @@ void jail_on_handle(struct jail *j)
     switch (request.kind) {
     case JAIL_INTERRUPT: jail_interrupt(j); break;
     case JAIL_KILL: jail_kill(j, JAIL_KILLED); break;
-    case JAIL_USAGE: tell_usage(j); break;
+    case JAIL_USAGE: on_usage(j); break;
     case JAIL_ATTACH:
         data = jail_data_from(fds, request.lower_count);
         jail_attach(j, &data);
@@ -251,17 +265,20 @@ static int64_t next_pause(const struct jail *j, bool grew)
     return pause < cost ? cost : pause;
 }
 
-/* True when none of its processes ran since the last look: then nothing can have been written. The
- * counter moves with the clock's ticks, so over a short time it says nothing. */
+/* True when none of its processes ran since the last look, or an earlier one: then nothing can have been
+ * written. The counter moves with the clock's ticks, so over a short time it says nothing. */
 static bool has_slept(struct jail *j)
 {
     struct cgroup_usage used = {0};
     struct err ignored = {0};
     if (!j->group || cgroup_usage(j->group, &used, &ignored) || used.cpu_us == 0)
         return false;
-    bool slept = used.cpu_us == j->cpu_looked_us && j->pause_us >= LOOK_MAX_US;
+    int64_t now_us = clock_us();
+    if (used.cpu_us == j->cpu_looked_us)
+        return now_us - j->cpu_since_us >= QUIET_US;
     j->cpu_looked_us = used.cpu_us;
-    return slept;
+    j->cpu_since_us = now_us;
+    return false;
 }
 
 static void look_again_in(struct jail *j, int64_t pause_us)
@@ -293,8 +310,42 @@ static bool look_at_disk(struct jail *j)
     return j->has_seen_disk;
 }
 
+/* What it uses now is known: whether it writes into the reserve of its disk. */
+static void mind_reserve(struct jail *j)
+{
+    if (!j->usage || !j->disk || j->life != LIFE_LIVE)
+        return;
+    struct usage_total now = usage_total(j->usage);
+    if (!reserve_is_reached(j->disk)) {
+        j->mark = now;
+        j->is_told = false;
+        return;
+    }
+    switch (reserve_judge(j->disk, &j->mark, &now)) {
+    case RESERVE_FINE: return;
+    case RESERVE_OVER:
+        /* Once, and again when it goes on: that may be another run. */
+        if (j->is_told && reserve_judge(j->disk, &j->told, &now) == RESERVE_FINE)
+            return;
+        j->told = now;
+        j->is_told = true;
+        jail_tell(j, &(struct jail_event){.kind = JAIL_FULL});
+        return;
+    case RESERVE_FAR_OVER: jail_kill(j, JAIL_OVER_RESERVE); return;
+    }
+}
+
+int64_t jail_look_due(const struct jail *j)
+{
+    return j->disk && j->disk->alarms != j->alarms ? 0 : j->look_us;
+}
+
 void jail_look(struct jail *j)
 {
+    if (!j->is_looking && j->disk) {
+        j->look_us = jail_look_due(j);
+        j->alarms = j->disk->alarms;
+    }
     if (!j->is_looking && has_slept(j)) {
         look_again_in(j, LOOK_MAX_US);
         return;
@@ -308,7 +359,10 @@ void jail_look(struct jail *j)
         return;
     if (j->polls_memory && j->memory_now > j->limits.memory_bytes)
         jail_kill(j, JAIL_OVER_MEMORY);
+    mind_reserve(j);
     j->is_looking = j->has_seen_disk = false;
+    if (j->owes_usage)
+        tell_usage(j);
     look_again_in(j, next_pause(j, disk_now(j) != j->used_before));
 }
 
@@ -346,6 +400,7 @@ static void let_go(struct jail *j)
     fd_closep(&j->image_fd);
     j->image_fd = -1;
     usage_free(take(j->usage));
+    reserve_leave(take(j->disk));
     jail_end_overlay(j);
     jail_data_close(&j->data);
 }

@@ -91,6 +91,11 @@ struct jail {
     gid_t disk_gid;
     struct cgroup *group; /* NULL: no cgroups */
     struct usage *usage;
+    struct disk *disk;             /* that its data is on; NULL: its room is not watched */
+    struct usage_total mark, told; /* used when there was room (reserve.h); when FULL was said */
+    bool is_told;                  /* FULL was said since there was room */
+    bool owes_usage;               /* USED follows the look at hand */
+    uint32_t alarms;               /* of the disk that were answered by a look */
     struct last_words *words;
     struct limits limits;
     struct inside_failure failure;  /* why != 0: a step of the start failed */
@@ -103,6 +108,7 @@ struct jail {
     bool is_scanning;
     uint64_t memory_peak, memory_now, cpu_us; /* as of the last complete one */
     uint64_t cpu_looked_us; /* when last looked at: who did not run has not written */
+    int64_t cpu_since_us;   /* since when it is that much */
 };
 
 /* Makes the jail and starts its first process. Takes over all of `fds`, of which those that do not
@@ -129,6 +135,9 @@ void jail_go_on_switching(struct jail *j);
 /* Looks at what a living jail uses, or goes on doing so; ends it when that is too much. Takes about a
  * millisecond and says when to look again (look_us). A jail without data has used no disk. */
 void jail_look(struct jail *j);
+
+/* When that is due: at look_us; 0, before everything else, when its disk gave an alarm. */
+int64_t jail_look_due(const struct jail *j);
 
 /* Tries to remove the last trace of a SWEPT jail. True: it is freed. */
 bool jail_free(struct jail *j);

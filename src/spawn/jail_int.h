@@ -69,6 +69,9 @@ void jail_look_soon(struct jail *j);
 /* From now on growth of the directory counts. Pid 1 exists, but it has no way in yet. */
 int jail_count_data(struct jail *j, struct err *e);
 
+/* So much of what is there was brought, not made: it is no growth. */
+void jail_grant(struct jail *j, uint64_t bytes, uint64_t files);
+
 /* Makes in advance what can be made before the directory comes. */
 void jail_expect_data(struct jail *j);
 

@@ -144,30 +144,34 @@ static struct jail *next_due(struct loop *l, int64_t now_us)
 {
     struct jail *first = NULL;
     for (struct jail *j = l->jails; j; j = j->next)
-        if (j->life == LIFE_LIVE && j->look_us <= now_us && (!first || j->look_us < first->look_us))
+        if (j->life == LIFE_LIVE && jail_look_due(j) <= now_us &&
+            (!first || jail_look_due(j) < jail_look_due(first)))
             first = j;
     return first;
 }
 
 /* Looks at what the jails use, for a while, then not for a longer while: requests and events come
- * first however many jails there are. */
+ * first however many jails there are. An alarm of a disk does not wait. */
 static void look_around(struct loop *l)
 {
     int64_t begun_us = clock_us(), now_us = begun_us;
     struct jail *j;
-    if (now_us < l->rest_us)
-        return;
-    while (now_us - begun_us < LOOKS_US && (j = next_due(l, now_us))) {
+    while (now_us - begun_us < LOOKS_US && (j = next_due(l, now_us)) &&
+           (jail_look_due(j) == 0 || begun_us >= l->rest_us)) {
         jail_look(j);
         now_us = clock_us();
     }
+    if (now_us == begun_us)
+        return;
     l->rest_us = now_us + LOOKS_REST * (now_us - begun_us);
 }
 
 /* When a living jail needs to be looked after next. */
 static int64_t when_due(const struct loop *l, const struct jail *j)
 {
-    int64_t look_us = j->look_us > l->rest_us ? j->look_us : l->rest_us;
+    int64_t look_us = jail_look_due(j);
+    if (look_us > 0 && look_us < l->rest_us)
+        look_us = l->rest_us;
     if (j->bringing.until_us < look_us)
         look_us = j->bringing.until_us;
     return j->old_fd >= 0 && j->switch_us < look_us ? j->switch_us : look_us;
@@ -176,8 +180,9 @@ static int64_t when_due(const struct loop *l, const struct jail *j)
 /* Frees what has ended, looks at what lives. Returns when to come back at the latest. */
 static int64_t tend(struct loop *l)
 {
+    int64_t next_us = reserve_look(&l->host.reserve, clock_us());
     look_around(l);
-    int64_t now_us = clock_us(), next_us = CLOCK_NEVER;
+    int64_t now_us = clock_us();
     for (struct jail **at = &l->jails; *at;) {
         struct jail *j = *at;
         int64_t due_us = now_us + AGAIN_US;

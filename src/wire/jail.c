@@ -213,7 +213,7 @@ int jail_event_get(const uint8_t *bytes, size_t len, struct jail_event *ret, str
     if (check_head(bytes, len, JAIL_EVENT_SIZE, MAGIC_EVENT, "event", e))
         return -1;
     uint32_t kind = get_u32(bytes + 4), cause = get_u32(bytes + 8);
-    if (kind < JAIL_STARTED || kind > JAIL_BROUGHT || cause > JAIL_KILLED)
+    if (kind < JAIL_STARTED || kind > JAIL_FULL || cause > JAIL_KILLED)
         return err_set(e, ERR_PROTOCOL, "event of kind %u, cause %u", kind, cause);
     if (kind == JAIL_ENDED && cause == 0)
         return err_set(e, ERR_PROTOCOL, "end without a cause");

@@ -8,7 +8,7 @@
  * The first of those descriptors is one end of another SOCK_SEQPACKET pair, the jail's handle. From
  * then on all talk about that jail goes over the handle:
  *
- *     spawner -> engine   jail_event: STARTED or FAILED, USED, ATTACHED, SWITCHED, BROUGHT, at last ENDED
+ *     spawner -> engine   jail_event: STARTED or FAILED, USED, ATTACHED, SWITCHED, BROUGHT, FULL, at last ENDED
  *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE, ATTACH, COPY, SWITCH, BRING
  *
  * A jail without a data directory is **parked**: it waits, its kernel started, for ATTACH, which
@@ -130,7 +130,8 @@ struct jail_spec {
 enum jail_request_kind {
     JAIL_INTERRUPT = 1,
     JAIL_KILL,
-    JAIL_USAGE,
+    JAIL_USAGE, /* USED follows. When the disk is down to its reserve, after a look that began now: if
+                    it wrote until now, FULL comes first */
     JAIL_ATTACH, /* with the data directory's descriptors. ATTACHED or the jail's end follows */
     JAIL_COPY,   /* `pid`, as the engine's pid namespace numbers it, is a copy of the kernel. No
                     answer: SWITCH tells whether it is one */
@@ -155,6 +156,8 @@ enum jail_event_kind {
     JAIL_SWITCHED, /* status: 0, or an errno when nothing was changed (no such copy) */
     JAIL_BROUGHT,  /* status: 0, or an errno when it could not be done, or not to the end (EBUSY:
                       another one is under way; EINVAL: there is no overlay; ETIME: it took too long) */
+    JAIL_FULL, /* it writes to a disk that is down to its reserve. Unasked; the engine interrupts
+                      the run, and a jail that writes on is ended: OVER_RESERVE */
 };
 
 /* The descriptors that come with STARTED: texts, to be read from their beginning every time. */
@@ -169,11 +172,12 @@ enum { JAIL_COPIES_MAX = 16 }; /* copies of the kernel that one jail may hold */
 
 /* Why a jail ended. What the spawner saw; no word of it comes from inside. */
 enum jail_cause {
-    JAIL_EXITED = 1,  /* the kernel process exited by itself: status is its exit code */
-    JAIL_SIGNALLED,   /* it was killed from inside or by a fault: status is the signal */
-    JAIL_OVER_MEMORY, /* the memory limit */
-    JAIL_OVER_DISK,   /* the disk or files limit */
-    JAIL_KILLED,      /* the engine asked for it or closed the handle; or `step` says why */
+    JAIL_EXITED = 1,   /* the kernel process exited by itself: status is its exit code */
+    JAIL_SIGNALLED,    /* it was killed from inside or by a fault: status is the signal */
+    JAIL_OVER_MEMORY,  /* the memory limit */
+    JAIL_OVER_DISK,    /* the disk or files limit */
+    JAIL_OVER_RESERVE, /* it went on writing after FULL, or by far too much at once */
+    JAIL_KILLED,       /* the engine asked for it or closed the handle; or `step` says why */
 };
 
 struct jail_event {

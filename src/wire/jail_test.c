@@ -318,10 +318,12 @@ static void an_event_of_an_unknown_kind_or_cause_is_refused(void **state)
         {JAIL_ATTACHED, 0, 0},
         {JAIL_SWITCHED, 0, 0},
         {JAIL_BROUGHT, 0, 0},
+        {JAIL_FULL, 0, 0},
+        {JAIL_ENDED, JAIL_OVER_RESERVE, 0},
         {JAIL_ENDED, 0, -1},
         {JAIL_ENDED, JAIL_KILLED + 1, -1},
         {0, 0, -1},
-        {JAIL_BROUGHT + 1, 0, -1},
+        {JAIL_FULL + 1, 0, -1},
         {UINT32_MAX, 0, -1},
         {JAIL_ENDED, UINT32_MAX, -1},
     };

@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/disk.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "workspace/files_int.h"
 #include "workspace/paths.h"
 
-enum { SPACE_LOOK_US = 1000000 };
+enum { RESERVE_LAST_SHARE = 4 };
 
 int files_open(const struct files_options *options, struct files **ret, struct err *e)
 {
@@ -37,31 +36,32 @@ struct meta *files_meta(struct files *f)
 
 /* ---- room on the disk ---- */
 
-static void look_at_space(struct files *f)
+/* Whether `bytes` more leave `kept_bytes` free. A disk that does not say is not full; writing will tell. */
+static bool has_room(struct files *f, uint64_t kept_bytes, uint64_t bytes)
 {
     struct disk_room room;
     struct err ignored = {0};
-    /* A disk that does not say is not full; writing will tell. */
-    bool is_full =
-        disk_look(f->o.space_fd, f->o.reserve_bytes, &room, &ignored) == 0 && room.is_full;
-    atomic_store_explicit(&f->is_full, is_full, memory_order_relaxed);
+    if (f->o.space_fd < 0 || disk_look(f->o.space_fd, kept_bytes, &room, &ignored))
+        return true;
+    return !room.is_full && (kept_bytes == 0 || bytes <= room.bytes);
 }
 
 int files_check_space(struct files *f, struct err *e)
 {
-    if (f->o.space_fd < 0)
-        return 0;
-    int64_t now_us = clock_us();
-    int64_t looked_us = atomic_load_explicit(&f->space_us, memory_order_relaxed);
-    if (looked_us == 0 || now_us - looked_us >= SPACE_LOOK_US) {
-        look_at_space(f);
-        atomic_store_explicit(&f->space_us, now_us, memory_order_relaxed);
-    }
-    if (atomic_load_explicit(&f->is_full, memory_order_relaxed))
-        return err_set(e, ERR_NO_SPACE,
-                       "the server's disk is nearly full, and what is left is kept in reserve; the "
-                       "operator has to make room");
-    return 0;
+    return has_room(f, f->o.reserve_bytes, 0)
+               ? 0
+               : err_set(e, ERR_NO_SPACE,
+                         "the server's disk is nearly full, and what is left is kept in reserve; "
+                         "the operator has to make room");
+}
+
+int files_check_reserve(struct files *f, uint64_t bytes, struct err *e)
+{
+    return has_room(f, f->o.reserve_bytes / RESERVE_LAST_SHARE, bytes)
+               ? 0
+               : err_set(e, ERR_NO_SPACE,
+                         "the server's disk is full but for the last of what is kept in reserve; "
+                         "the operator has to make room");
 }
 
 /* ---- reading ---- */

@@ -88,8 +88,11 @@ int files_workspace_change(struct files *f, const struct who *who, const struct 
 int files_workspace_delete(struct files *f, const struct who *who, const struct workspace_row *ws,
                            struct err *e);
 
-/* Whether there is room on the disk for anything at all; ERR_NO_SPACE. Cheap. */
+/* Whether the disk has room above its reserve, for files that come from outside; ERR_NO_SPACE. Cheap. */
 int files_check_space(struct files *f, struct err *e);
+/* The same for what the reserve is there for: `bytes` that sessions wrote already, and what a run needs for
+ * itself. Leaves the last quarter of the reserve. */
+int files_check_reserve(struct files *f, uint64_t bytes, struct err *e);
 
 /* ---- changes ---- */
 

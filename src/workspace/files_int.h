@@ -2,8 +2,6 @@
 #ifndef WORKSPACE_FILES_INT_H
 #define WORKSPACE_FILES_INT_H
 
-#include <stdatomic.h>
-
 #include "workspace/files.h"
 #include "workspace/locks_int.h"
 
@@ -11,12 +9,6 @@
 
 struct files {
     struct files_options o;
-
-    /* When the disk was looked at (monotonic; 0: never), and whether there was too little room. Two
-     * threads may both look; either answer is as good. */
-    _Atomic int64_t space_us;
-    atomic_bool is_full;
-
     struct line line; /* of those who wait for locks */
 };
 

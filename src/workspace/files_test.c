@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/disk.h"
 #include "workspace/files_fixture.h"
 
 /* ---- the store, made to fail ---- */
@@ -401,6 +402,26 @@ static void below_the_reserve_nothing_is_taken(void **state)
     OK(commit_finish(c, e));
 }
 
+static void what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter(void **state)
+{
+    (void)state;
+    struct disk_room room;
+    fx.options.space_fd = fx.scratch.fd;
+    OK(disk_look(fx.scratch.fd, 0, &room, e));
+    fx.options.reserve_bytes = room.free_bytes * 2;
+    fixture_again();
+    FAILS(ERR_NO_SPACE, files_check_space(fx.files, e));
+    OK(files_check_reserve(fx.files, 0, e));
+    FAILS(ERR_NO_SPACE, files_check_reserve(fx.files, room.free_bytes, e));
+    scoped(commit_freep) struct commit *c = begin(COMMIT_RUN);
+    commit_is_working_copy(c);
+    const struct how how = {0};
+    OK(commit_put(c, "a", &how, 1, e));
+    OK(commit_write(c, "1", 1, e));
+    OK(commit_end(c, e));
+    FAILS(ERR_NO_SPACE, commit_put(c, "b", &how, room.free_bytes, e)); /* which is certain by now */
+}
+
 /* ---- gc in between ---- */
 
 static int read_twice(void *arg, uint64_t offset, void *to, size_t size, size_t *ret_len,
@@ -571,6 +592,7 @@ int main(void)
         TEST(the_files_of_a_workspace_are_counted),
         TEST(the_servers_quota_holds_where_a_workspace_has_none),
         TEST(below_the_reserve_nothing_is_taken),
+        TEST(what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter),
         TEST(what_can_be_read_again_is_stored_again_when_gc_took_it),
         TEST(it_is_not_tried_for_ever),
         TEST(what_was_written_has_to_be_sent_again),

@@ -77,7 +77,7 @@ RUN = {
     "limits": record(LIMITS),
     "tier": one_of("full", "container-root", "container-user"),
 }
-SOMETIMES = {"hint": is_text, "signal": matching("SIG[A-Z0-9]+"), "exit_code": is_count}
+SOMETIMES = {"hint": is_text, "signal": matching("SIG[A-Z0-9]+"), "exit_code": is_count, "server_disk_full": one_of(True)}
 
 
 def problems(value, fields=None, optional=None):

@@ -59,7 +59,8 @@ static int open_images(struct drive *d, char **argv, struct err *e)
 static int open_spawner(struct drive *d, char **argv, struct err *e)
 {
     bool is_root = geteuid() == 0;
-    if (spawner_open_for(argv[1], argv[2], argv[3], is_root ? USER : 0, &d->spawner, e))
+    if (spawner_open_for(argv[1], argv[2], argv[3], is_root ? USER : 0, /* reserve_bytes= */ 0,
+                         &d->spawner, e))
         return -1;
     if (is_root &&
         (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER)))

@@ -1,0 +1,210 @@
+"""What sessions write stops at the reserve of the server's disk: on small file systems of our own."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from base import Client, Server
+
+MIB = 1 << 20
+FILE = "/api/v1/workspaces/default/files/"
+
+# As fast as it goes, into as many files as it takes, and whatever is left in buffers does not count.
+FLOOD = """
+import os
+piece = memoryview(os.urandom(4 << 20))
+for i in range({pieces}):
+    with open(f'{name}{{i}}', 'wb', buffering=0) as f:
+        f.write(piece)
+"""
+SLOWLY = """
+import os, time
+for i in range(200):
+    with open(f'f{i}', 'wb', buffering=0) as f:
+        f.write(os.urandom(4 << 20))
+    time.sleep(0.02)
+"""
+MANY = """
+import os
+for i in range({files}):
+    os.close(os.open(f'{name}{{i}}', os.O_CREAT | os.O_WRONLY))
+"""
+
+
+@contextlib.contextmanager
+def small_disk(mib, inodes=None):
+    """A directory on an ext4 of that size."""
+    place = pathlib.Path(tempfile.mkdtemp(prefix="cicada-reserve-", dir="/dev/shm"))
+    image, directory = place / "image", place / "disk"
+    directory.mkdir()
+    place.chmod(0o755)
+    with open(image, "wb") as f:
+        f.truncate(mib * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", *(["-N", str(inodes)] if inodes else []), image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, directory], check=True)
+    try:
+        directory.chmod(0o755)
+        yield directory
+    finally:
+        for _ in range(100):
+            if subprocess.run(["umount", directory], stderr=subprocess.DEVNULL).returncode == 0:
+                break
+            time.sleep(0.1)
+        shutil.rmtree(place)
+
+
+class Lowest(threading.Thread):
+    """The least that was free while it was looked at."""
+
+    def __init__(self, directory):
+        super().__init__(daemon=True)
+        self.directory, self.is_over = directory, threading.Event()
+        self.bytes = self.inodes = 1 << 62
+
+    def run(self):
+        while not self.is_over.wait(0.002):
+            s = os.statvfs(self.directory)
+            self.bytes = min(self.bytes, s.f_bavail * s.f_frsize)
+            self.inodes = min(self.inodes, s.f_favail)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.join()
+
+
+def can_mount():
+    return os.geteuid() == 0 and shutil.which("mkfs.ext4") and os.path.exists("/dev/loop-control")
+
+
+class OnASmallDisk(unittest.TestCase):
+    MIB, INODES, RESERVE_MB = 300, None, 100
+
+    def setUp(self):
+        if not can_mount():
+            self.skipTest("no file system can be mounted here")
+        self.disk = self.enterContext(small_disk(self.MIB, self.INODES))
+        settings = {"store.reserve_mb": self.RESERVE_MB, "sessions.disk_mb": 2048, "workspaces.trash_days": 1}
+        self.server = Server(data=str(self.disk), settings=settings)
+        self.addCleanup(self.server.close)
+        self.client = Client(self.server)
+        self.addCleanup(self.client.close)
+
+    def free(self):
+        s = os.statvfs(self.disk)
+        return s.f_bavail * s.f_frsize
+
+    def fill_down_to(self, room):
+        """Another program does, to `room` bytes above the reserve."""
+        size = self.free() - self.RESERVE_MB * MIB - room
+        with open(self.disk / "other", "ab", buffering=0) as f:
+            os.posix_fallocate(f.fileno(), os.fstat(f.fileno()).st_size, size)
+
+    def is_the_servers(self, run, *states):
+        self.assertEqual(run["end"], "disk", run)
+        self.assertIn(run["state"], states or ("kept",))
+        self.assertIn("server's disk", run["hint"])
+        self.assertNotIn(str(self.disk), run["hint"])
+
+
+class Bytes(OnASmallDisk):
+    def test_a_run_that_fills_the_disk_ends_and_its_session_lives_on(self):
+        s, other = self.client.session(), self.client.session()
+        self.client.run(s, "x = 42; open('early', 'w').write('early')")
+        going = self.client.run(other, "import time; time.sleep(60)", 202, background=True)["id"]
+        with Lowest(self.disk) as lowest:
+            run = self.client.run(s, SLOWLY, timeout_s=60)
+        self.is_the_servers(run)
+        self.assertEqual(self.client.run(s, "x")["result"]["text/plain"], "42")
+        # Files that were whole are versions, as far as the reserve goes; the others are named.
+        kept, missed = {f["path"] for f in run["files"]}, {f["path"]: f["reason"] for f in run["not_saved"]}
+        self.assertTrue(kept and missed, (kept, missed))
+        for path in kept:
+            self.assertEqual(self.client.get(FILE + path).status, 200, path)
+        for path, reason in missed.items():
+            self.assertIn("disk", reason, path)
+        self.assertGreater(lowest.bytes, self.RESERVE_MB * MIB // 4 - 4 * MIB)
+        # Deleting what is not needed makes room, and then it goes on, with what was not saved before.
+        self.client.run(s, "import os\nfor i in range(10, 200):\n    if os.path.exists(f'f{i}'): os.unlink(f'f{i}')")
+        self.assertEqual(self.client.run(s, "open('late', 'w').write('late')")["end"], "ok")
+        self.assertEqual(self.client.get(FILE + "late").body, b"late")
+        self.assertEqual(self.client.ok("GET", f"/api/v1/runs/{going}")["status"], "running")
+        self.client.ok("POST", f"/api/v1/runs/{going}/cancel")
+        self.assertEqual(self.client.ok("GET", f"/api/v1/runs/{going}?wait_s=20")["end"], "cancelled")
+
+    def test_below_the_reserve_code_runs_that_writes_little(self):
+        s = self.client.session()
+        self.client.run(s, "x = 42; open('early', 'w').write('early')")
+        self.fill_down_to(-10 * MIB)
+        for code, result in (("x", "42"), ("open('early').read()", "'early'")):
+            run = self.client.run(s, code)
+            self.assertEqual((run["end"], run.get("hint"), run["result"]["text/plain"]), ("ok", None, result), run)
+        run = self.client.run(s, "open('little', 'w').write('little')")
+        self.assertEqual((run["end"], [f["path"] for f in run["files"]]), ("ok", ["little"]), run)
+        self.assertEqual(self.client.get(FILE + "little").body, b"little")
+        # What comes from outside is refused, and says so.
+        answer = self.client.request("PUT", FILE + "more", raw=b"more")
+        self.assertEqual((answer.status, answer.code), (507, "insufficient_storage"))
+        # A new session can be had, to look and to delete.
+        self.assertEqual(self.client.run(self.client.session(), "open('early').read()")["end"], "ok")
+        self.is_the_servers(self.client.run(s, "open('much', 'wb').write(b'x' * (4 << 20))"))
+        self.assertEqual(self.client.run(s, "x")["end"], "ok")
+
+    def test_who_does_not_obey_is_ended(self):
+        s = self.client.session()
+        self.client.run(s, "x = 42; open('early', 'w').write('early')")
+        run = self.client.run(s, """
+import itertools, os
+piece = os.urandom(1 << 20)
+for i in itertools.count():
+    try:
+        with open(f'f{i}', 'wb', buffering=0) as f: f.write(piece)
+    except KeyboardInterrupt: pass""", timeout_s=60)
+        self.is_the_servers(run, "lost")
+        run = self.client.run(s, "open('early').read()")
+        self.assertEqual((run["end"], run["result"]["text/plain"]), ("ok", "'early'"))
+
+    def test_many_who_write_at_the_same_time_leave_half_of_it(self):
+        sessions = [self.client.session() for _ in range(4)]
+        runs, threads = [], []
+        for at, s in enumerate(sessions):
+            code = FLOOD.format(pieces=200, name=f"{at}-")
+            threads.append(threading.Thread(target=lambda s=s, code=code: runs.append(Client(self.server).run(s, code, timeout_s=60))))
+        with Lowest(self.disk / "data") as lowest:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual([run["end"] for run in runs], ["disk"] * 4, runs)
+        self.assertGreater(lowest.bytes, self.RESERVE_MB * MIB // 4 - 4 * MIB)
+        print(f"lowest: {lowest.bytes / MIB:.0f} MiB of a reserve of {self.RESERVE_MB}")
+
+
+class Inodes(OnASmallDisk):
+    MIB, INODES, RESERVE_MB = 300, 40000, 32
+
+    def test_a_run_that_uses_up_the_inodes_ends(self):
+        others = self.disk / "others"
+        others.mkdir()
+        for i in range(35000):
+            os.close(os.open(others / str(i), os.O_CREAT | os.O_WRONLY))
+        s = self.client.session()
+        self.client.run(s, "x = 42; open('early', 'w').write('early')")
+        with Lowest(self.disk) as lowest:
+            run = self.client.run(s, MANY.format(files=30000, name="f"), timeout_s=60)
+        self.is_the_servers(run, "kept", "lost")  # it depends on who is faster
+        self.assertGreater(lowest.inodes, 0)
+        self.assertEqual(self.client.run(s, "1")["end"], "ok")
+        answer = self.client.request("PUT", FILE + "more", raw=b"more")
+        self.assertEqual((answer.status, answer.code), (507, "insufficient_storage"))
+        # Writing without new files is no matter of inodes.
+        self.assertEqual(self.client.run(s, "open('early', 'wb').write(b'x' * (16 << 20))")["end"], "ok")
+        print(f"lowest: {lowest.inodes} inodes")
