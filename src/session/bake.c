@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/dir.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "session/deps.h"
@@ -177,6 +178,16 @@ static bool is_made(struct images *s, enum bake_way way, int64_t since_wall_us, 
     return true;
 }
 
+/* Without one sessions start cold: that is slower, and all. */
+static int check_disk(const struct images *s, const struct spawner *spawner, struct err *e)
+{
+    struct disk_room room;
+    if (disk_look(s->dir_fd, spawner_reserve(spawner), &room, e))
+        return -1;
+    return room.is_full ? err_set(e, ERR_NO_SPACE, "the disk of the images is down to its reserve")
+                        : 0;
+}
+
 int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
                 const struct bake_sink *sink, struct image *ret, struct err *e)
 {
@@ -193,5 +204,5 @@ int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
         return -1;
     if (is_made(s, way, begun_wall_us, ret))
         return 0;
-    return make(s, spawner, sink, ret, e);
+    return check_disk(s, spawner, e) || make(s, spawner, sink, ret, e) ? -1 : 0;
 }

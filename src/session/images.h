@@ -87,7 +87,7 @@ struct bake_sink {
 
 /* Makes an image and keeps it. One at a time: whoever comes second waits, and with BAKE_IF_NEEDED
  * gets what the first made. Takes seconds, BAKE_TIMEOUT_MS at most. Fails with ERR_UNAVAILABLE when
- * this host cannot, and why. */
+ * this host cannot, and why; ERR_NO_SPACE when the disk is down to the spawner's reserve. */
 enum { BAKE_TIMEOUT_MS = 120000 };
 int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
                 const struct bake_sink *sink, struct image *ret, struct err *e);

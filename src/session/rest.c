@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/fdio.h"
 #include "base/scope.h"
@@ -45,6 +46,14 @@ void rest_report_done(struct rest_report *r)
     *r = (struct rest_report){0};
 }
 
+/* What sessions write when they fall asleep stops where what they write to /mnt/data does. */
+static bool is_disk_used_up(const struct resting *r)
+{
+    struct disk_room room;
+    struct err ignored = {0};
+    return disk_look(r->out_fd, r->k->reserve_bytes / 2, &room, &ignored) == 0 && room.is_full;
+}
+
 static void keep(struct resting *r, const char *bytes, size_t len)
 {
     r->report.len += len;
@@ -53,6 +62,8 @@ static void keep(struct resting *r, const char *bytes, size_t len)
     if (r->report.len > r->len_max)
         (void)err_set(&r->failure, ERR_LIMIT, "it wrote more than %llu bytes",
                       (unsigned long long)r->len_max);
+    else if (is_disk_used_up(r))
+        (void)err_set(&r->failure, ERR_NO_SPACE, "half of the disk's reserve is used up");
     else if (hash_add(&r->hash, bytes, len, &r->failure) == 0)
         (void)fd_write_all(r->out_fd, bytes, len, &r->failure);
 }

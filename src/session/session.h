@@ -142,7 +142,8 @@ int session_bring(struct session *s, int changes_fd, struct graft_result *ret, s
 int session_settle(struct session *s, struct err *e);
 
 enum rest_way {
-    REST_POLITE, /* refused by what cannot sleep: then it stays awake */
+    REST_POLITE, /* refused by what cannot sleep, and when the disk is down to the spawner's reserve:
+                    then it stays awake */
     REST_MUST,   /* then what can be saved of its variables is, and the others are named */
 };
 
@@ -157,8 +158,9 @@ void session_rest_done(struct session_rest *r);
 
 /* Puts it to sleep. When this has returned 0 and was not refused, the session survives the end of
  * this process and of the machine. One that sleeps already, or holds nothing (EMPTY), is left as it
- * is. Its snapshots end. Fails like kernel_sleep or with what the disk fails with, and then it is
- * awake; or because the kernel died of it, and then what it held is lost. */
+ * is. Its snapshots end. Its file stops in the middle of the disk's reserve: ERR_NO_SPACE. Fails like
+ * kernel_sleep or with what the disk fails with, and then it is awake; or because the kernel died of it,
+ * and then what it held is lost. */
 int session_sleep(struct session *s, enum rest_way way, struct session_rest *ret, struct err *e);
 
 /* A second session that remembers the same and has a life, a directory and random numbers of its

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/scope.h"
@@ -18,6 +19,7 @@
 #include "session/rest.h"
 #include "session/session_int.h"
 #include "session/sleeper.h"
+#include "session/spawner.h"
 
 void session_rest_done(struct session_rest *r)
 {
@@ -135,14 +137,29 @@ static int sleep_as_variables(struct session *s, struct session_rest *ret, struc
     return commit(s, &draft, &head, &report, ret, e);
 }
 
+/* Who is asleep takes room on the disk. When that is down to its reserve it is better to be awake, as
+ * long as there is a choice. */
+static bool is_disk_full(const struct session *s)
+{
+    struct disk_room room;
+    struct err ignored = {0};
+    uint64_t reserve = spawner_reserve(s->all->spawner);
+    return disk_look(s->all->dir_fd, reserve, &room, &ignored) == 0 && room.is_full;
+}
+
 /* RESTING to ASLEEP; or to IDLE, or EMPTY if that killed the kernel. */
 static int lie_down(struct session *s, enum rest_way way, struct session_rest *ret, struct err *e)
 {
+    static const char full[] = "the server's disk is nearly full";
     int failed = 0;
-    if (s->image[0])
-        failed = sleep_as_delta(s, ret, e);
-    else if (names_add(&ret->reasons, "it was started without an image", 31, e) == 0)
+    if (way == REST_POLITE && is_disk_full(s)) {
         ret->is_refused = true;
+        failed = names_add(&ret->reasons, full, sizeof full - 1, e);
+    } else if (s->image[0]) {
+        failed = sleep_as_delta(s, ret, e);
+    } else if (names_add(&ret->reasons, "it was started without an image", 31, e) == 0) {
+        ret->is_refused = true;
+    }
     if (!failed && ret->is_refused && way == REST_MUST) {
         ret->is_refused = false;
         failed = sleep_as_variables(s, ret, e);

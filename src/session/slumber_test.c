@@ -2,6 +2,7 @@
  * images; and branches. */
 #include <signal.h>
 
+#include "base/disk.h"
 #include "session/session.h"
 #include "session/session_fixture.h"
 
@@ -131,6 +132,53 @@ static void what_was_lost_is_not_forgotten_by_sleeping_again(void **state)
     run_code(w, s, "get", &run);
     assert_int_equal(run.lost.count, 1);
     run_done(&run);
+}
+
+/* As if the disk kept so much in reserve. */
+static void reserve(struct world *w, uint64_t bytes)
+{
+    struct err e = {0};
+    sessions_close(w->all);
+    spawner_close(w->spawner);
+    assert_int_equal(
+        spawner_open_for(getenv("FAKE_SPAWN"), "/none", NULL, 0, bytes, &w->spawner, &e), 0);
+    open_sessions(w);
+}
+
+static void on_a_disk_down_to_its_reserve_one_sleeps_only_when_it_must(void **state)
+{
+    struct world *w = *state;
+    struct disk_room room;
+    struct session_rest rest;
+    struct err e = {0};
+    assert_int_equal(disk_look(w->sleepers, 0, &room, &e), 0);
+    reserve(w, room.free_bytes / 2 * 3);
+    scoped(session_unrefp) struct session *s = start(w, 0);
+    expect(w, s, "set dates", "", STATE_FRESH);
+    assert_int_equal(session_sleep(s, REST_POLITE, &rest, &e), 0);
+    assert_true(rest.is_refused);
+    assert_string_equal(rest.reasons.list[0], "the server's disk is nearly full");
+    session_rest_done(&rest);
+    assert_int_equal(life_of(s), LIFE_IDLE);
+    assert_int_equal(session_sleep(s, REST_MUST, &rest, &e), 0);
+    assert_false(rest.is_refused);
+    session_rest_done(&rest);
+    expect(w, s, "get", "dates\n", STATE_WOKEN);
+}
+
+static void below_the_middle_of_the_reserve_no_one_falls_asleep(void **state)
+{
+    struct world *w = *state;
+    struct session_rest rest;
+    struct err e = {0};
+    reserve(w, UINT64_MAX);
+    scoped(session_unrefp) struct session *s = start(w, 0);
+    expect(w, s, "set dates", "", STATE_FRESH);
+    assert_int_equal(session_sleep(s, REST_MUST, &rest, &e), -1);
+    assert_int_equal(e.code, ERR_NO_SPACE);
+    assert_int_equal(life_of(s), LIFE_IDLE);
+    assert_false(has_file(w, session_id(s), "sleep"));
+    expect(w, s, "get", "dates\n", STATE_KEPT);
 }
 
 static void a_cold_one_sleeps_only_when_it_must(void **state)
@@ -362,6 +410,8 @@ int main(void)
         TEST(who_cannot_sleep_politely_stays_awake),
         TEST(who_must_sleep_loses_what_cannot_be_saved_and_says_so),
         TEST(what_was_lost_is_not_forgotten_by_sleeping_again),
+        TEST(on_a_disk_down_to_its_reserve_one_sleeps_only_when_it_must),
+        TEST(below_the_middle_of_the_reserve_no_one_falls_asleep),
         TEST_COLD(a_cold_one_sleeps_only_when_it_must),
         TEST(one_that_died_in_a_run_begins_anew),
         TEST(one_that_dies_while_nobody_looks_is_lost_and_the_next_run_says_so),
