@@ -349,6 +349,13 @@ int desk_rest(struct desk *d, struct session *session, struct err *e)
 
 /* ---- branching ---- */
 
+static int check_room_for_copy(const struct desk *d, struct err *e)
+{
+    uint64_t bytes, files;
+    working_size(d->working, &bytes, &files);
+    return files_check_room(d->service->o.files, ROOM_FOR_COPIES, bytes, e);
+}
+
 int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struct jail_data **ret,
                 struct err *e)
 {
@@ -370,7 +377,7 @@ int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struc
     if (!failed && d->is_overlay)
         checkout_share(&d->checkout, &to->checkout);
     if (!failed)
-        failed = open_working(to, /* is_at_rest= */ false, e) ||
+        failed = check_room_for_copy(d, e) || open_working(to, /* is_at_rest= */ false, e) ||
                  working_copy(d->working, to->working, bytes_max, e) ||
                  working_all_known(to->working, e) || mark_awake(to, e);
     to->is_known = true;

@@ -12,7 +12,7 @@ struct workspace_row;
 
 /* Writes the content to `path` below `dir_fd`, making directories on the way (0755, the file 0644);
  * what was there is replaced. Its times become `changed_us`. Not synced. The tree is ours alone: nobody
- * else writes to it. */
+ * else writes to it. ERR_NO_SPACE when the disk has no room for it (ROOM_FOR_COPIES). */
 int materialise(struct files *files, const struct workspace_row *ws, const struct content *content,
                 int dir_fd, const char *path, int64_t changed_us, struct err *e);
 

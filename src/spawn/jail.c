@@ -305,6 +305,9 @@ static bool look_at_disk(struct jail *j)
         return true;
     if (!j->has_seen_disk)
         j->has_seen_disk = usage_step(j->usage, LOOK_ENTRIES);
+    /* What is being brought is no growth, but not granted yet. */
+    if (j->bringing.fd >= 0)
+        return j->has_seen_disk;
     if (usage_disk(j->usage) > j->limits.disk_bytes || usage_files(j->usage) > j->limits.files)
         jail_kill(j, JAIL_OVER_DISK);
     return j->has_seen_disk;
@@ -313,7 +316,7 @@ static bool look_at_disk(struct jail *j)
 /* What it uses now is known: whether it writes into the reserve of its disk. */
 static void mind_reserve(struct jail *j)
 {
-    if (!j->usage || !j->disk || j->life != LIFE_LIVE)
+    if (!j->usage || !j->disk || j->life != LIFE_LIVE || j->bringing.fd >= 0)
         return;
     struct usage_total now = usage_total(j->usage);
     if (!reserve_is_reached(j->disk)) {

@@ -9,8 +9,6 @@
 #include "workspace/files_int.h"
 #include "workspace/paths.h"
 
-enum { RESERVE_LAST_SHARE = 4 };
-
 int files_open(const struct files_options *options, struct files **ret, struct err *e)
 {
     struct files *f = calloc(1, sizeof *f);
@@ -36,32 +34,26 @@ struct meta *files_meta(struct files *f)
 
 /* ---- room on the disk ---- */
 
-/* Whether `bytes` more leave `kept_bytes` free. A disk that does not say is not full; writing will tell. */
-static bool has_room(struct files *f, uint64_t kept_bytes, uint64_t bytes)
+int files_check_room(struct files *f, enum room_use use, uint64_t bytes, struct err *e)
 {
+    static const unsigned parts[] = {
+        [ROOM_FOR_FILES] = 1, [ROOM_FOR_COPIES] = 2, [ROOM_FOR_RESULTS] = 4};
+    uint64_t kept_bytes = f->o.reserve_bytes / parts[use];
     struct disk_room room;
     struct err ignored = {0};
-    if (f->o.space_fd < 0 || disk_look(f->o.space_fd, kept_bytes, &room, &ignored))
-        return true;
-    return !room.is_full && (kept_bytes == 0 || bytes <= room.bytes);
+    /* A disk that does not say is not full; writing will tell. */
+    if (kept_bytes == 0 || f->o.space_fd < 0 ||
+        disk_look(f->o.space_fd, kept_bytes, &room, &ignored) ||
+        (!room.is_full && room.bytes >= bytes))
+        return 0;
+    return err_set(e, ERR_NO_SPACE,
+                   "the server's disk is nearly full, and what is left is kept in reserve; delete "
+                   "and purge what is not needed, or have the operator make room");
 }
 
 int files_check_space(struct files *f, struct err *e)
 {
-    return has_room(f, f->o.reserve_bytes, 0)
-               ? 0
-               : err_set(e, ERR_NO_SPACE,
-                         "the server's disk is nearly full, and what is left is kept in reserve; "
-                         "the operator has to make room");
-}
-
-int files_check_reserve(struct files *f, uint64_t bytes, struct err *e)
-{
-    return has_room(f, f->o.reserve_bytes / RESERVE_LAST_SHARE, bytes)
-               ? 0
-               : err_set(e, ERR_NO_SPACE,
-                         "the server's disk is full but for the last of what is kept in reserve; "
-                         "the operator has to make room");
+    return files_check_room(f, ROOM_FOR_FILES, 0, e);
 }
 
 /* ---- reading ---- */

@@ -88,11 +88,17 @@ int files_workspace_change(struct files *f, const struct who *who, const struct 
 int files_workspace_delete(struct files *f, const struct who *who, const struct workspace_row *ws,
                            struct err *e);
 
-/* Whether the disk has room above its reserve, for files that come from outside; ERR_NO_SPACE. Cheap. */
+/* Whether the disk has room for `bytes` more; ERR_NO_SPACE. Asks it: cheap, but not free. */
+enum room_use {
+    ROOM_FOR_FILES,  /* from outside: above the reserve */
+    ROOM_FOR_COPIES, /* of files that are there, for sessions to work on: to the middle of it */
+    /* What sessions wrote, which is on the disk already, and what a run needs for itself: to the last
+     * quarter. */
+    ROOM_FOR_RESULTS
+};
+int files_check_room(struct files *f, enum room_use use, uint64_t bytes, struct err *e);
+/* For files from outside, of any size. */
 int files_check_space(struct files *f, struct err *e);
-/* The same for what the reserve is there for: `bytes` that sessions wrote already, and what a run needs for
- * itself. Leaves the last quarter of the reserve. */
-int files_check_reserve(struct files *f, uint64_t bytes, struct err *e);
 
 /* ---- changes ---- */
 

@@ -408,11 +408,12 @@ static void what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter(void **
     struct disk_room room;
     fx.options.space_fd = fx.scratch.fd;
     OK(disk_look(fx.scratch.fd, 0, &room, e));
-    fx.options.reserve_bytes = room.free_bytes * 2;
+    fx.options.reserve_bytes = room.free_bytes * 3;
     fixture_again();
     FAILS(ERR_NO_SPACE, files_check_space(fx.files, e));
-    OK(files_check_reserve(fx.files, 0, e));
-    FAILS(ERR_NO_SPACE, files_check_reserve(fx.files, room.free_bytes, e));
+    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_COPIES, 1, e));
+    OK(files_check_room(fx.files, ROOM_FOR_RESULTS, 0, e));
+    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_RESULTS, room.free_bytes, e));
     scoped(commit_freep) struct commit *c = begin(COMMIT_RUN);
     commit_is_working_copy(c);
     const struct how how = {0};

@@ -208,3 +208,29 @@ class Inodes(OnASmallDisk):
         # Writing without new files is no matter of inodes.
         self.assertEqual(self.client.run(s, "open('early', 'wb').write(b'x' * (16 << 20))")["end"], "ok")
         print(f"lowest: {lowest.inodes} inodes")
+
+
+class Copies(OnASmallDisk):
+    """What the server itself copies for sessions to work on stops in the middle of the reserve."""
+
+    def test_files_of_a_workspace(self):
+        ws = self.client.ok("POST", "/api/v1/workspaces", {"name": "wide"}, 201)["id"]
+        self.client.ok("PUT", f"/api/v1/workspaces/{ws}/files/zeros", status=201, raw=bytes(80 * MIB))
+        self.fill_down_to(10 * MIB)
+        answer = self.client.request("POST", "/api/v1/sessions", {"workspace": ws})
+        self.assertEqual((answer.status, answer.code), (507, "insufficient_storage"))
+        self.assertGreater(self.free(), self.RESERVE_MB * MIB // 2)
+        self.assertEqual(self.client.run(self.client.session(), "1")["end"], "ok")
+        (self.disk / "other").unlink()
+        s = self.client.session(workspace=ws)
+        self.assertEqual(self.client.run(s, "import os; os.path.getsize('zeros')")["result"]["text/plain"], str(80 * MIB))
+
+    def test_a_fork(self):
+        s = self.client.session()
+        self.assertEqual(self.client.run(s, "import os\nopen('f', 'wb').write(os.urandom(60 << 20)); None")["end"], "ok")
+        self.fill_down_to(5 * MIB)
+        answer = self.client.request("POST", f"/api/v1/sessions/{s}/fork", {})
+        self.assertEqual((answer.status, answer.code), (507, "insufficient_storage"))
+        self.assertGreater(self.free(), self.RESERVE_MB * MIB // 2)
+        (self.disk / "other").unlink()
+        self.assertEqual(self.client.run(s, "os.path.getsize('f')")["result"]["text/plain"], str(60 * MIB))
