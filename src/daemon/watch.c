@@ -26,7 +26,11 @@
 #include "workspace/locks.h"
 #include "workspace/upkeep.h"
 
-enum { IDLE_LOOK_MS = 1000 };
+enum {
+    IDLE_LOOK_MS = 1000,
+    MAIMED_DRAIN_MS =
+        3000, /* for what goes on when the spawner has died: its runs end by themselves */
+};
 
 struct watch {
     struct server *server;
@@ -108,6 +112,7 @@ static void look_idle(struct watch *w)
 static void mourn(struct server *s)
 {
     atomic_store(&s->is_maimed, true);
+    http_server_set_drain(s->http, MAIMED_DRAIN_MS);
     log_line(&s->log, LOG_ERROR, "the spawner died: nothing can be run any more");
     server_stop(s, "the spawner died");
 }
@@ -158,7 +163,9 @@ static void *watch(void *arg)
     locks_stop(s->files);   /* likewise */
     mcp_stop(s->mcp);       /* and so would a client that is asked something */
     /* The listener drains meanwhile; all wait for the same runs. */
-    int64_t drain_us = (int64_t)s->config->server.drain_s * 1000000, begun_us = clock_us();
+    int64_t drain_us = s->is_maimed ? (int64_t)MAIMED_DRAIN_MS * 1000
+                                    : (int64_t)s->config->server.drain_s * 1000000;
+    int64_t begun_us = clock_us();
     asking_stop(s, (uint32_t)(drain_us / 1000));
     int64_t left_us = begun_us + drain_us - clock_us();
     service_stop(s->service, left_us > 0 ? (uint32_t)(left_us / 1000) : 0);

@@ -220,7 +220,7 @@ static void hurry(struct conn *c)
 static void start_drain(struct http_server *s)
 {
     atomic_store_explicit(&s->is_draining, true, memory_order_relaxed);
-    s->drain_until_us = s->now_us + (int64_t)s->limits.drain_ms * 1000;
+    s->drain_until_us = s->now_us + (int64_t)atomic_load(&s->drain_ms) * 1000;
     s->accept_at_us = CLOCK_NEVER;
     for (size_t i = 0; i < s->door_count; i++)
         listening_close(&s->doors[i].listening);

@@ -69,6 +69,7 @@ int http_server_open(const struct http_options *options, struct http_server **re
     if (!s)
         return err_set(e, ERR_NO_MEMORY, "start the server");
     s->limits = options->limits;
+    atomic_init(&s->drain_ms, s->limits.drain_ms);
     s->options = *options;
     s->epoll_fd = s->mail.fd = -1;
     s->accept_at_us = s->drain_until_us = CLOCK_NEVER;
@@ -115,6 +116,11 @@ void http_server_look(struct http_server *s, struct http_server_info *ret)
     ret->accepted = atomic_load_explicit(&s->accepted, memory_order_relaxed);
     ret->requests = atomic_load_explicit(&s->requests, memory_order_relaxed);
     ret->refused = atomic_load_explicit(&s->refused, memory_order_relaxed);
+}
+
+void http_server_set_drain(struct http_server *s, uint32_t drain_ms)
+{
+    atomic_store(&s->drain_ms, drain_ms);
 }
 
 uint64_t http_server_rounds(struct http_server *s)

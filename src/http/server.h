@@ -86,6 +86,9 @@ const char *http_server_address(const struct http_server *s, size_t index);
  * its hang-up hook is called, its reads and writes fail. Once only. */
 int http_server_run(struct http_server *s, int stop_fd, struct err *e);
 
+/* Requests get only so long after the stop, which has not come yet. Any thread. */
+void http_server_set_drain(struct http_server *s, uint32_t drain_ms);
+
 /* Reads certificate and key again; what is open keeps the old one. On failure the old one stays.
  * Any thread. */
 int http_server_reload(struct http_server *s, struct err *e);

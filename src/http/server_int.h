@@ -146,6 +146,7 @@ struct http_server {
     struct mail mail;
     struct workers workers;
     atomic_bool is_draining;
+    atomic_uint drain_ms; /* of the stop to come */
 
     /* of the listener */
     struct conn_list lists[LIST_COUNT];

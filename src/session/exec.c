@@ -12,6 +12,7 @@
  *     code writes to it                          disk          > interrupted, then killed
  *     the jail ended: memory or disk limit       memory, disk
  *     the jail ended by itself                   crashed
+ *     the spawner died                           killed
  *     the kernel broke the protocol              killed
  *
  * Interrupting is SIGINT now and again after half of INTERRUPT_GRACE_MS; whoever has not come to DONE
@@ -27,6 +28,10 @@
 #include "base/disk.h"
 #include "base/err.h"
 #include "session/kernel_int.h"
+
+static const char orphaned[] =
+    "The process that makes the sandboxes died, and this session's kernel with it. Variables are lost; "
+    "files in /mnt/data are kept. Run it again if it should have ended.";
 
 struct exec {
     struct kernel *k;
@@ -238,10 +243,27 @@ static void on_deadline(struct exec *x)
     }
 }
 
+/* Nobody says when the jail of a spawner that died is really gone; its kernel's end of the sockets
+ * does. What it still writes until then is part of the run. */
+static void await_death(struct exec *x)
+{
+    enum { DEATH_MS = 2000 };
+    const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = x};
+    struct kernel *k = x->k;
+    struct err ignored = {0};
+    int64_t deadline_us = clock_us() + DEATH_MS * 1000;
+    while ((k->control >= 0 || k->stream[STREAM_OUT] >= 0 || k->stream[STREAM_ERR] >= 0) &&
+           clock_us() < deadline_us)
+        if (pump(k, deadline_us, &user, &ignored))
+            break; /* it dies all the same */
+}
+
 /* How the jail's end ends the run, where nothing else has ended it before. */
 static void on_jail_end(struct exec *x)
 {
     const struct jail_event *end = &x->k->end;
+    if (x->k->is_orphaned)
+        await_death(x);
     kernel_enter(x->k, KERNEL_DEAD);
     if (x->is_done)
         return; /* what died after the end of the run did not end it */
@@ -252,7 +274,11 @@ static void on_jail_end(struct exec *x)
         x->run->is_disk_full |= !x->has_end;
         decide(x, END_DISK);
         break;
-    case JAIL_KILLED: decide(x, END_KILLED); break;
+    case JAIL_KILLED:
+        if (x->k->is_orphaned && !x->has_end)
+            (void)snprintf(x->run->hint, sizeof x->run->hint, "%s", orphaned);
+        decide(x, END_KILLED);
+        break;
     case JAIL_EXITED:
         x->run->crash_code = end->status;
         decide(x, END_CRASHED);

@@ -48,6 +48,7 @@ struct kernel {
     struct jail_event used;   /* the newest USED or ENDED, or read from the counters */
     struct jail_event answer; /* the newest ATTACHED, SWITCHED, BROUGHT; kind 0: none since asked */
     struct jail_event end;    /* kind JAIL_ENDED or JAIL_FAILED once it is over */
+    bool is_orphaned;         /* over because the spawner died, whose end takes the jail with it */
     uint64_t cpu_before_us;   /* up to the end of the previous run */
     struct snapshot files;    /* /mnt/data at the end of the previous run */
 };

@@ -195,8 +195,10 @@ static bool hear_next(struct kernel *k)
     }
     (void)close(k->handle);
     k->handle = -1;
-    if (k->end.kind == 0) /* the spawner itself is gone */
+    if (k->end.kind == 0) { /* the spawner itself is gone */
         k->end = (struct jail_event){.kind = JAIL_ENDED, .cause = JAIL_KILLED};
+        k->is_orphaned = true;
+    }
     return false;
 }
 

@@ -181,7 +181,9 @@ int spawner_jail(struct spawner *s, const struct jail_spec *spec, const int fds[
         sent[i] = fds[which[i]];
     jail_spec_put(spec, bytes);
     if (fd_send(s->sock, bytes, sizeof bytes, sent, count, e))
-        return err_set(e, ERR_UNAVAILABLE,
-                       "no sandbox can be made any more; start the server again");
+        return err_set(
+            e, ERR_UNAVAILABLE,
+            "the process that makes the sandboxes died, so the code did not run; try again "
+            "when the server has started again");
     return 0;
 }

@@ -12,6 +12,7 @@ import unittest
 import unittest.mock
 
 from base import IMAGES, KEY, ApiTest, Client, Server, eventually
+from files import WORKSPACES
 
 
 class Watchdog(unittest.TestCase):
@@ -170,6 +171,76 @@ class Restart(unittest.TestCase):
         for i, session in enumerate(sessions):
             run = self.client.run(session, "x")
             self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", str(i)))
+
+    def children(self, pid):
+        found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        return {int(child): open(f"/proc/{child}/comm").read().strip() for child in found}
+
+    def kill_the_spawner(self):
+        """How the server ended, and how many seconds that took."""
+        (spawner,) = (pid for pid, name in self.children(self.server.process.pid).items() if name == "cicada-spawn")
+        begun = time.monotonic()
+        os.kill(spawner, signal.SIGKILL)
+        status = self.server.process.wait(60)
+        took = time.monotonic() - begun
+        self.client.close()
+        self.server.stop()
+        Client.schemas.clear()
+        self.server.start()
+        self.client = Client(self.server)
+        return status, took
+
+    def stuck_upload(self):
+        """A request whose body never comes."""
+        conn = socket.create_connection(self.server.address)
+        self.addCleanup(conn.close)
+        conn.sendall(f"PUT {WORKSPACES}/default/files/late HTTP/1.1\r\nHost: {self.server.address[0]}\r\n"
+                     f"Authorization: Bearer {KEY}\r\nContent-Length: 1000\r\n\r\nbeginning".encode())
+
+    def lose_the_spawner(self):
+        idle = self.client.session()
+        self.client.run(idle, "x = 1; open('idle.txt', 'w').write('idle')")
+        code = "open('{}.bin', 'wb').write(b'z' * 300000); print('written', flush=True); import time; time.sleep(60)"
+        runs = [self.client.run(self.client.session(), code.format(name), 202, background=True) for name in ("a", "b")]
+        waiting = self.client.run(runs[0]["session_id"], "open('never', 'w')", 202, background=True)
+        for run in runs:
+            follow = Client(self.server).events("GET", f"/api/v1/runs/{run['id']}/events")
+            next(data for event, data, _ in follow if event == "stdout")
+        status, took = self.kill_the_spawner()
+        self.assertNotEqual(status, 0)
+        self.assertLess(took, 10)
+        self.assertIn("spawner died", self.server.log())
+        for run, name in zip(runs, ("a", "b")):
+            ended = self.client.ok("GET", "/api/v1/runs/" + run["id"])
+            self.assertEqual((ended["status"], ended["end"], ended["state"]), ("done", "killed", "lost"), ended)
+            self.assertIn("sandboxes died", ended["hint"])
+            self.assertIn("files in /mnt/data are kept", ended["hint"])
+            self.assertEqual([(f["path"], f["size"]) for f in ended["files"]], [(name + ".bin", 300000)], ended)
+            (version,) = self.client.ok("GET", f"{WORKSPACES}/default/files/{name}.bin?versions")["data"]
+            self.assertEqual(version["author"]["run_id"], run["id"])
+        ended = self.client.ok("GET", "/api/v1/runs/" + waiting["id"])
+        self.assertEqual((ended["status"], ended["end"]), ("done", "killed"))
+        self.assertIn("did not run", ended["hint"])
+        run = self.client.run(idle, "print('x' in globals(), open('idle.txt').read())")
+        self.assertEqual((run["state"], run["stdout"]), ("lost", "False idle\n"))
+
+    def test_when_the_spawner_dies_the_server_ends_and_nothing_is_lost(self):
+        self.stuck_upload()
+        self.lose_the_spawner()
+
+    def test_when_the_spawner_dies_under_sessions_over_layers_nothing_is_lost_either(self):
+        self.client.run(self.client.session(), "for i in range(300): open(f'many-{i}', 'w').write('x')")
+        self.lose_the_spawner()
+
+    @unittest.skipIf(IMAGES == "off", "needs an image")
+    def test_when_the_spawner_dies_sessions_that_sleep_stay(self):
+        eventually(lambda: self.client.ok("GET", "/api/v1/sessions/" + self.client.session())["baked"], 120)
+        session = self.client.session()
+        self.client.run(session, "x = 7")
+        self.client.ok("POST", f"/api/v1/sessions/{session}/sleep")
+        self.kill_the_spawner()
+        run = self.client.run(session, "x")
+        self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", "7"))
 
     def test_a_second_server_on_the_same_data_is_refused(self):
         data = self.server.data
