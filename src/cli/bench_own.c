@@ -295,7 +295,7 @@ static int open_all(struct bench *b, struct err *e)
 {
     (void)snprintf(b->sleepers, sizeof b->sleepers, "/var/tmp/cicada-bench-XXXXXX");
     if (programs_spawner(&b->spawner, e) || baked_open(BAKED_LOOK, &b->images, e) ||
-        current_new(b->images, &b->current, e))
+        current_new(b->images, /* kept= */ NULL, &b->current, e))
         return -1;
     if (current_refresh(b->current, e))
         return err_wrap(e, "there is no image to start from (`cicada bake` makes one)");
@@ -326,7 +326,7 @@ static int measure_cold(size_t rounds, struct bench *b, struct bench_own *own, s
     struct current *none = NULL;
     sessions_close(b->all);
     b->all = NULL;
-    if (current_new(NULL, &none, e))
+    if (current_new(NULL, /* kept= */ NULL, &none, e))
         return -1;
     b->current = none;
     int failed = open_sessions(b, e);

@@ -2,6 +2,7 @@
  *
  *     DATA/                 0700, the service user's; locked by the store (store/store.h)
  *         sleepers/         sessions asleep (session/sleeper.h)
+ *             images/       links to the images they need (session/images.h)
  *         live/             working copies of sessions that are awake
  *         tmp/              drafts; emptied by data_sweep
  *

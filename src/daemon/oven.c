@@ -76,17 +76,64 @@ static void keep_libraries(struct server *s, char tried[HASH_HEX_SIZE])
         log_line(&s->log, LOG_WARNING, "libraries not kept", LOG_STR("why", e.text));
 }
 
-static void remove_old(struct server *s)
+/* Images that are of use: the ids under which sessions live or sleep. */
+struct used {
+    char (*ids)[HASH_HEX_SIZE];
+    size_t count;
+};
+
+static void remove_old(struct server *s, const struct used *used)
 {
     struct err e = {0};
-    char(*used)[HASH_HEX_SIZE] = NULL;
-    size_t count = 0;
-    uint64_t freed = 0;
-    if (sessions_images(s->sessions, &used, &count, &e))
+    uint64_t freed = 0, more = 0;
+    const char(*ids)[HASH_HEX_SIZE] = (const char(*)[HASH_HEX_SIZE])used->ids;
+    (void)images_gc(s->images, ids, used->count, &freed, &e); /* the next time, then */
+    if (s->kept)
+        (void)images_gc(s->kept, ids, used->count, &more, &e);
+    if (freed + more)
+        log_line(&s->log, LOG_INFO, "removed old images", LOG_U64("bytes", freed + more));
+}
+
+/* Puts one image with the sleeping sessions as well. 0 also when its libraries have to wait. */
+static int link_one(struct server *s, const char *id, bool with_libraries, struct err *e)
+{
+    const struct libraries_wish wish = {oven_goes_on, s};
+    struct err later = {0};
+    if (images_link(s->images, s->kept, id, e))
+        return e->code == ERR_NOT_FOUND ? 0 : -1; /* it is there, or gone already */
+    if (!with_libraries || images_link_libraries(s->images, s->kept, id, &wish, &later) == 0 ||
+        later.code == ERR_NOT_FOUND || later.code == ERR_UNAVAILABLE)
+        return 0;
+    *e = later;
+    return -1;
+}
+
+/* Those that sessions sleep under, and the current one: the next to fall asleep sleeps under that. */
+static void link_used(struct server *s, const struct used *used, bool with_libraries, bool *is_told)
+{
+    scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
+    struct err e = {0}, none = {0};
+    int failed = 0;
+    if (!s->kept)
         return;
-    if (images_gc(s->images, (const char(*)[HASH_HEX_SIZE])used, count, &freed, &e) == 0 && freed)
-        log_line(&s->log, LOG_INFO, "removed old images", LOG_U64("bytes", freed));
-    free(used);
+    if (current_take(s->current, &image, &none) == 0)
+        failed = link_one(s, image.id, with_libraries, &e);
+    for (size_t i = 0; !failed && i < used->count && oven_goes_on(s); i++)
+        failed = link_one(s, used->ids[i], with_libraries, &e);
+    if (failed && !*is_told)
+        log_line(&s->log, LOG_WARNING, "images are not kept for sleeping sessions",
+                 LOG_STR("why", e.text));
+    *is_told = failed;
+}
+
+/* The current image, if somebody removed it but it is there for sleeping sessions. */
+static bool is_found_again(struct server *s)
+{
+    scoped(image_done) struct image image = IMAGE_NONE;
+    struct err e = {0};
+    return s->kept && images_find(s->kept, &image, &e) == 0 &&
+           images_link(s->kept, s->images, image.id, &e) == 0 &&
+           current_refresh(s->current, &e) == 0;
 }
 
 static void *keep_current(void *arg)
@@ -94,14 +141,19 @@ static void *keep_current(void *arg)
     struct server *s = arg;
     char tried[HASH_HEX_SIZE] = "";
     bool is_settled = false; /* in its first minute a server has better things to do than copying */
+    bool is_told = false;
     do {
+        struct used used = {0};
         struct err e = {0};
-        if (current_refresh(s->current, &e))
+        if (current_refresh(s->current, &e) && !is_found_again(s))
             bake(s);
-        else
-            remove_old(s);
         if (is_settled)
             keep_libraries(s, tried);
+        if (sessions_images(s->sessions, &used.ids, &used.count, &e) == 0) {
+            link_used(s, &used, is_settled, &is_told);
+            remove_old(s, &used);
+        }
+        free(used.ids);
         is_settled = true;
     } while (rest(s));
     return NULL;

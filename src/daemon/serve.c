@@ -226,6 +226,26 @@ static int open_people(struct server *s, struct err *e)
     return secret ? keep_secret(s, secret, e) : 0;
 }
 
+/* What sleeping sessions need lies with them, so that nothing is lost when somebody who wants room removes
+ * what can be made again. */
+static int open_kept(struct server *s, struct err *e)
+{
+    char path[PATH_MAX];
+    struct err why = {0};
+    const struct images_options kept = {
+        .dir_path = path, .kernel_path = s->o->kernel_path, .load_path = s->o->load_path};
+    if (!*s->image_path)
+        return 0;
+    if (snprintf(path, sizeof path, "%s/sleepers/images", s->data.path) >= PATH_MAX)
+        return err_set(e, ERR_LIMIT, "the path of the data directory is too long");
+    if (images_make_dir(path, &why) || images_open(&kept, &s->kept, &why)) {
+        s->kept = NULL;
+        log_line(&s->log, LOG_WARNING, "images are not kept for sleeping sessions",
+                 LOG_STR("why", why.text));
+    }
+    return 0;
+}
+
 static int open_images(struct server *s, struct err *e)
 {
     struct err why = {0};
@@ -235,7 +255,7 @@ static int open_images(struct server *s, struct err *e)
         s->images = NULL; /* sessions start cold, which is slower and nothing worse */
         log_line(&s->log, LOG_WARNING, "no images", LOG_STR("why", why.text));
     }
-    return current_new(s->images, &s->current, e);
+    return open_kept(s, e) || current_new(s->images, s->kept, &s->current, e) ? -1 : 0;
 }
 
 static int open_sessions(struct server *s, struct err *e)
@@ -435,6 +455,7 @@ static void tear_down(struct server *s)
     sessions_close(s->sessions);
     pool_close(s->pool);
     current_free(s->current);
+    images_close(s->kept);
     images_close(s->images);
     vouching_close(s);
     telling_close(s);

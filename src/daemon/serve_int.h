@@ -52,6 +52,7 @@ struct server {
     char *audiences[2];    /* of its tokens, when none are configured; owned */
     uint8_t sign_key[SIGN_KEY_LEN];
     struct images *images; /* NULL: none */
+    struct images *kept;   /* those that sleeping sessions need, beside them; NULL: none */
     struct current *current;
     struct pool *pool; /* NULL: none */
     struct sessions *sessions;

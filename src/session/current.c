@@ -13,10 +13,10 @@
 #include "session/images.h"
 
 struct current {
-    struct images *images; /* borrowed; may be NULL */
-    pthread_mutex_t lock;  /* protects what follows */
-    struct image image;    /* fd -1: none */
-    int64_t looked_us;     /* when it was last found to be current */
+    struct images *images, *kept; /* borrowed; may be NULL */
+    pthread_mutex_t lock;         /* protects what follows */
+    struct image image;           /* fd -1: none */
+    int64_t looked_us;            /* when it was last found to be current */
 };
 
 void current_image_done(struct current_image *i)
@@ -26,12 +26,12 @@ void current_image_done(struct current_image *i)
     *i = CURRENT_IMAGE_NONE;
 }
 
-int current_new(struct images *images, struct current **ret, struct err *e)
+int current_new(struct images *images, struct images *kept, struct current **ret, struct err *e)
 {
     struct current *c = malloc(sizeof *c);
     if (!c)
         return err_set(e, ERR_NO_MEMORY, "hold an image");
-    *c = (struct current){.images = images, .image = IMAGE_NONE};
+    *c = (struct current){.images = images, .kept = kept, .image = IMAGE_NONE};
     (void)pthread_mutex_init(&c->lock, NULL); /* cannot fail with default attributes */
     *ret = c;
     return 0;
@@ -117,13 +117,14 @@ static int take_held(struct current *c, const char *id, int64_t since_us, struct
     return failed ? -1 : is_it;
 }
 
-/* From the store, with what has become of the files it was made of. */
-static int take_stored(struct current *c, const char *id, struct current_image *ret, struct err *e)
+/* From one of the stores, with what has become of the files it was made of. */
+static int take_from(struct current *c, struct images *store, const char *id,
+                     struct current_image *ret, struct err *e)
 {
     struct image image = IMAGE_NONE;
     struct err ignored = {0}; /* without its libraries it wakes too, and says so */
     int64_t now_us = clock_us();
-    if (images_open_id(c->images, id, &image, e))
+    if (images_open_id(store, id, &image, e))
         return -1;
     *ret = (struct current_image){.fd = take_fd(&image.fd),
                                   .is_old = image.changed.count > 0,
@@ -131,8 +132,8 @@ static int take_stored(struct current *c, const char *id, struct current_image *
                                   .libraries_fd = -1};
     memcpy(ret->id, image.id, sizeof ret->id);
     image_done(&image);
-    if (ret->is_old)
-        (void)images_open_libraries(c->images, id, &ret->libraries_fd, &ignored);
+    if (ret->is_old && images_open_libraries(store, id, &ret->libraries_fd, &ignored) && c->kept)
+        (void)images_open_libraries(c->kept, id, &ret->libraries_fd, &ignored);
     pthread_mutex_lock(&c->lock);
     if (!ret->is_old && is_current(c, id))
         c->looked_us = now_us;
@@ -140,9 +141,21 @@ static int take_stored(struct current *c, const char *id, struct current_image *
     return 0;
 }
 
+/* What is wrong with the first store is said only if the second has none. */
+static int take_stored(struct current *c, const char *id, struct current_image *ret, struct err *e)
+{
+    struct err ignored = {0};
+    if (c->images && take_from(c, c->images, id, ret, e) == 0)
+        return 0;
+    if (!c->kept || take_from(c, c->kept, id, ret, c->images ? &ignored : e))
+        return -1;
+    *e = (struct err){0};
+    return 0;
+}
+
 int current_take_id(struct current *c, const char *id, struct current_image *ret, struct err *e)
 {
-    if (!c->images)
+    if (!c->images && !c->kept)
         return err_set(e, ERR_NOT_FOUND, "images are not used");
     int got = take_held(c, id, clock_us() - CURRENT_SURE_US, ret, e);
     if (got != 0)

@@ -28,8 +28,10 @@ struct current_image {
 
 void current_image_done(struct current_image *i);
 
-/* `images` may be NULL: then there is never one. Borrowed. Knows none before the first refresh. */
-int current_new(struct images *images, struct current **ret, struct err *e);
+/* `images` may be NULL: then there is never one to start from. `kept`: a second store, of images that sleeping
+ * sessions need, for what is not in the first; NULL: none. Both borrowed. Knows none before the first
+ * refresh. */
+int current_new(struct images *images, struct images *kept, struct current **ret, struct err *e);
 void current_free(struct current *c);
 
 /* Looks which image of the store is current now. Fails with why there is none. Blocks on disk. */
@@ -43,7 +45,7 @@ bool current_is(struct current *c, const char *id);
 int current_take(struct current *c, struct current_image *ret, struct err *e);
 
 /* The image of that id, which is mostly the current one; otherwise from the store, like
- * images_open_id, and then it blocks on disk. So it does when nobody has looked for CURRENT_SURE_US
+ * images_open_id, or the second store, and then it blocks on disk. So it does when nobody has looked for CURRENT_SURE_US
  * whether the current one still is: a session that wakes right after an upgrade shall not take new
  * libraries for its own. One that is held is good as long as it is not found damaged. */
 enum { CURRENT_SURE_US = 2000000 };

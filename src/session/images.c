@@ -115,8 +115,30 @@ int image_read(struct image *image, char **ret_deps, size_t *ret_len, struct err
     return 0;
 }
 
-int images_lock(const struct images *s, int how, struct err *e)
+/* The directory may have been removed under us, to make room: then it is made again, and is empty. */
+static int revive(struct images *s, struct err *e)
 {
+    struct stat st;
+    if (fstat(s->dir_fd, &st))
+        return err_sys(e, errno, "look at the directory for images");
+    if (st.st_nlink > 0)
+        return 0;
+    if (images_make_dir(s->dir_path, e))
+        return -1;
+    scoped(fd_closep) int fd = open(s->dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st))
+        return err_sys(e, errno, "open the directory for images");
+    if (images_check_owner(&st, 022, "the directory for images", e))
+        return -1;
+    /* Under its number, since others may be using it just now. */
+    return dup3(fd, s->dir_fd, O_CLOEXEC) < 0 ? err_sys(e, errno, "open the directory for images")
+                                              : 0;
+}
+
+int images_lock(struct images *s, int how, struct err *e)
+{
+    if (revive(s, e))
+        return -1;
     scoped(fd_closep) int lock = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0)
         return err_sys(e, errno, "open the directory for images");
@@ -352,6 +374,42 @@ int images_open_id(struct images *s, const char *id, struct image *ret, struct e
     return open_image(s, own, &meta, ret, e);
 }
 
+static bool is_there(const struct images *s, const char *id, const char *ending)
+{
+    char name[IMAGE_NAME_SIZE];
+    image_name(id, ending, name);
+    return faccessat(s->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A link changes the time by which a store knows that it has hashed an image (meta.h). The file is the one
+ * that was hashed, so both notes are written anew. */
+int images_link(struct images *from, struct images *to, const char *id, struct err *e)
+{
+    char name[IMAGE_NAME_SIZE];
+    struct meta meta;
+    struct stat was, is;
+    struct err ignored = {0};
+    scoped(freep) char *deps = NULL;
+    size_t len;
+    if (is_there(to, id, "img") && is_there(to, id, "meta"))
+        return 0;
+    if (revive(to, e) || read_meta(from, id, &meta, e))
+        return -1;
+    scoped(image_done) struct image image = {.fd = -1, .made_wall_us = meta.made_wall_us};
+    (void)snprintf(image.id, sizeof image.id, "%s", id);
+    if (open_checked(from, &meta, &image, e) || image_read(&image, &deps, &len, e))
+        return -1;
+    image_name(id, "img", name);
+    if (linkat(from->dir_fd, name, to->dir_fd, name, 0) && errno != EEXIST)
+        return err_sys(e, errno, "link an image");
+    if (fstat(image.fd, &was) || fstatat(to->dir_fd, name, &is, AT_SYMLINK_NOFOLLOW))
+        return err_sys(e, errno, "look at an image");
+    if (was.st_dev != is.st_dev || was.st_ino != is.st_ino)
+        return err_set(e, ERR_CONFLICT, "another file has the name of the image");
+    (void)image_note(from, &image, &meta.made_by, &ignored); /* or it is hashed once more */
+    return image_note(to, &image, &meta.made_by, e);
+}
+
 static bool is_kept(const char *id, const struct image *current, const char (*keep)[HASH_HEX_SIZE],
                     size_t count)
 {
@@ -368,7 +426,8 @@ static uint64_t remove_file(struct images *s, const char *name)
 {
     struct stat st = {0};
     (void)fstatat(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW);
-    return unlinkat(s->dir_fd, name, 0) ? 0 : (uint64_t)st.st_blocks * 512;
+    bool is_elsewhere = st.st_nlink > 1;
+    return unlinkat(s->dir_fd, name, 0) || is_elsewhere ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
 /* The note last: an image without one is nobody's and goes the next time. */
@@ -379,13 +438,6 @@ static uint64_t remove_image(struct images *s, const char *name, const char *id)
     uint64_t freed = remove_file(s, name);
     image_name(id, "meta", meta);
     return freed + remove_file(s, meta);
-}
-
-static bool has_image(const struct images *s, const char *id)
-{
-    char name[IMAGE_NAME_SIZE];
-    image_name(id, "img", name);
-    return faccessat(s->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int images_gc(struct images *s, const char (*keep)[HASH_HEX_SIZE], size_t keep_count,
@@ -408,7 +460,7 @@ int images_gc(struct images *s, const char (*keep)[HASH_HEX_SIZE], size_t keep_c
         else if (image_split_name(entry->d_name, "img", id) &&
                  !is_kept(id, &current, keep, keep_count))
             *ret_freed += remove_image(s, entry->d_name, id);
-        else if (image_split_name(entry->d_name, "lib", id) && !has_image(s, id))
+        else if (image_split_name(entry->d_name, "lib", id) && !is_there(s, id, "img"))
             images_drop_libraries(s, id);
     }
     dir_done(&d);

@@ -8,6 +8,9 @@
  *     DIR/libraries.tmp     the same
  *     DIR/libraries.old     being removed by whoever holds the lock
  *
+ * A server has two: one to start sessions from, and one beside its sleeping sessions with hard links to
+ * what they need.
+ *
  * An image is **current** when this host, these programs and the files it was made of are what they
  * were. It is never trusted blindly: the directory and the file have to be ours and not writable by
  * others, and the content has to hash to the name. That hash is taken when the image was not yet
@@ -19,7 +22,8 @@
  *         images_bake(store, spawner, BAKE_IF_NEEDED, &sink, &image, e)
  *     kernel_start(spawner, &limits, &data, &(struct kernel_origin){image.fd, -1, -1}, &k, e)
  *
- * Any number of threads and processes may use one store. All calls block on disk.
+ * Any number of threads and processes may use one store. All calls block on disk. A directory that somebody
+ * removed, to make room, is made again by the next call that writes to it.
  */
 #ifndef SESSION_IMAGES_H
 #define SESSION_IMAGES_H
@@ -105,9 +109,18 @@ int images_keep_libraries(struct images *s, const char *id, const struct librari
  * there is none. */
 int images_open_libraries(struct images *s, const char *id, int *ret, struct err *e);
 
+/* Gives the image of that id a place in a second store on the same file system, unless it is there: a hard
+ * link, so its bytes are there once, and stay when one of the two is removed. Its libraries likewise, each
+ * file a link. That is how sleeping sessions keep what they need (src/daemon/oven.c). Fails with
+ * ERR_NOT_FOUND when `from` has none, ERR_UNAVAILABLE as images_keep_libraries does, or what the
+ * disk fails with: EXDEV between two file systems. */
+int images_link(struct images *from, struct images *to, const char *id, struct err *e);
+int images_link_libraries(struct images *from, struct images *to, const char *id,
+                          const struct libraries_wish *wish, struct err *e);
+
 /* Removes what nobody needs: images that are neither the newest current one nor among `keep`, the
  * ids under which sessions sleep, and those set aside; libraries go with their image. *ret_freed is how
- * many bytes of disk that gave, not counting libraries. */
+ * many bytes of disk that gave, not counting libraries, nor what another store has as well. */
 int images_gc(struct images *s, const char (*keep)[HASH_HEX_SIZE], size_t keep_count,
               uint64_t *ret_freed, struct err *e);
 

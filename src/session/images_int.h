@@ -33,7 +33,7 @@ int image_read(struct image *image, char **ret_deps, size_t *ret_len, struct err
 
 /* Holds the lock on the directory while the descriptor is open; -1 with *e. With LOCK_NB in `how` it
  * fails with ERR_UNAVAILABLE when another has it. */
-int images_lock(const struct images *s, int how, struct err *e);
+int images_lock(struct images *s, int how, struct err *e);
 
 /* Fails with ERR_DENIED unless it is ours and nobody else may change it: `forbidden` are bits of its
  * mode. */

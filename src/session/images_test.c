@@ -17,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "base/fdio.h"
 #include "base/scope.h"
+#include "base/tree.h"
 #include "image/format.h"
 #include "session/fake.h"
 #include "session/images_int.h"
@@ -352,6 +354,99 @@ static void what_nobody_needs_is_removed(void **state)
     assert_true(exists(w, &current, "img"));
 }
 
+/* All there is, as somebody does it who wants room. */
+static void remove_images(struct world *w)
+{
+    struct err e = {0};
+    scoped(fd_closep) int fd = openat(w->dir.fd, "images", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(tree_remove(fd, &e), 0);
+    assert_int_equal(unlinkat(w->dir.fd, "images", AT_REMOVEDIR), 0);
+}
+
+static uint64_t inode_of(const struct world *w, const char *store, const struct image *image)
+{
+    char path[256];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s/%s.img", store, image->id);
+    assert_int_equal(fstatat(w->dir.fd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+    return st.st_ino;
+}
+
+static void one_in_two_stores_is_one_file_that_outlives_either(void **state)
+{
+    struct world *w = *state;
+    struct images *kept = fake_images(&w->dir, "kept");
+    scoped(image_done) struct image made = bake(w, BAKE_IF_NEEDED), found = IMAGE_NONE;
+    scoped(image_done) struct image again = IMAGE_NONE;
+    struct err e = {0};
+    assert_int_equal(images_link(w->images, kept, made.id, &e), 0);
+    assert_int_equal(images_link(w->images, kept, made.id, &e), 0);
+    assert_int_equal(inode_of(w, "images", &made), inode_of(w, "kept", &made));
+    remove_images(w);
+    assert_int_equal(images_open_id(kept, made.id, &found, &e), 0);
+    assert_int_equal(found.made_wall_us, made.made_wall_us);
+    /* and back, into a directory that was removed */
+    assert_int_equal(images_link(kept, w->images, made.id, &e), 0);
+    assert_int_equal(images_find(w->images, &again, &e), 0);
+    assert_int_equal(inode_of(w, "images", &made), inode_of(w, "kept", &made));
+    images_close(kept);
+}
+
+static void a_link_leaves_nothing_to_be_hashed(void **state)
+{
+    struct world *w = *state;
+    struct images *kept = fake_images(&w->dir, "kept");
+    scoped(image_done) struct image made = bake(w, BAKE_IF_NEEDED);
+    struct err e = {0};
+    assert_int_equal(images_link(w->images, kept, made.id, &e), 0);
+    struct images *const stores[] = {w->images, kept};
+    for (size_t i = 0; i < 2; i++) {
+        char name[IMAGE_NAME_SIZE], text[META_LEN_MAX];
+        struct checked now;
+        struct meta meta;
+        struct stat st;
+        size_t len;
+        image_name(made.id, "meta", name);
+        scoped(fd_closep) int fd = openat(stores[i]->dir_fd, name, O_RDONLY | O_CLOEXEC);
+        assert_int_equal(fd_read_all(fd, text, sizeof text, &len, &e), 0);
+        assert_int_equal(meta_get(text, len, &meta, &e), 0);
+        assert_int_equal(fstat(made.fd, &st), 0);
+        assert_int_equal(checked_now(&st, &now, &e), 0);
+        assert_true(checked_equal(&now, &meta.checked));
+    }
+    images_close(kept);
+}
+
+static void what_another_store_has_gives_no_room(void **state)
+{
+    struct world *w = *state;
+    struct images *kept = fake_images(&w->dir, "kept");
+    scoped(image_done) struct image old = bake(w, BAKE_ANEW), current = bake(w, BAKE_ANEW);
+    uint64_t freed = 0;
+    struct err e = {0};
+    assert_int_equal(images_link(w->images, kept, old.id, &e), 0);
+    assert_int_equal(images_link(w->images, kept, current.id, &e), 0);
+    assert_int_equal(images_gc(w->images, NULL, 0, &freed, &e), 0);
+    assert_false(exists(w, &old, "img"));
+    assert_true(freed < old.disk_bytes);
+    assert_int_equal(images_gc(kept, NULL, 0, &freed, &e), 0);
+    assert_true(freed >= old.disk_bytes);
+    images_close(kept);
+}
+
+static void a_directory_that_was_removed_is_made_again(void **state)
+{
+    struct world *w = *state;
+    scoped(image_done) struct image first = bake(w, BAKE_IF_NEEDED);
+    remove_images(w);
+    expect_none(w, "there is no image");
+    scoped(image_done) struct image second = bake(w, BAKE_IF_NEEDED), found = IMAGE_NONE;
+    struct err e = {0};
+    assert_true(exists(w, &second, "img"));
+    assert_int_equal(images_find(w->images, &found, &e), 0);
+}
+
 static void an_id_that_is_none_is_refused(void **state)
 {
     struct world *w = *state;
@@ -383,6 +478,10 @@ int main(void)
         TEST(another_cpu_gets_another_image),
         TEST(a_note_that_is_damaged_makes_it_nobodys),
         TEST(what_nobody_needs_is_removed),
+        TEST(one_in_two_stores_is_one_file_that_outlives_either),
+        TEST(a_link_leaves_nothing_to_be_hashed),
+        TEST(what_another_store_has_gives_no_room),
+        TEST(a_directory_that_was_removed_is_made_again),
         TEST(an_id_that_is_none_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

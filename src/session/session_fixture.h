@@ -55,7 +55,7 @@ static inline struct world *make_world(void)
     w->sleepers = openat(w->dir.fd, "sleepers", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     w->spawner = fake_spawner("/none");
     w->images = fake_images(&w->dir, "images");
-    assert_int_equal(current_new(w->images, &w->current, &e), 0);
+    assert_int_equal(current_new(w->images, /* kept= */ NULL, &w->current, &e), 0);
     return w;
 }
 

@@ -4,8 +4,10 @@
  * given the name of its image; it is taken away under another name too. So what is called `ID.lib` is
  * whole, and the two other names are nobody's.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
@@ -109,11 +111,22 @@ static int check_room(const struct libraries_plan *plan, struct err *e)
     return 0;
 }
 
+/* One call for tens of thousands of files, even if it has to write what others wrote too. */
+static int name_copy(struct images *s, const struct libraries_plan *plan, const char *id,
+                     struct err *e)
+{
+    char name[IMAGE_NAME_SIZE];
+    image_name(id, "lib", name);
+    if (fchmod(plan->to_fd, 0755) || syncfs(plan->to_fd) ||
+        renameat(s->dir_fd, DRAFT, s->dir_fd, name) || fsync(s->dir_fd))
+        return err_sys(e, errno, "keep the libraries");
+    return 0;
+}
+
 static int fill(struct images *s, const struct libraries_plan *plan, const char *id, struct err *e)
 {
     int64_t begun_wall_us = clock_wall_us();
     scoped(image_done) struct image image = IMAGE_NONE;
-    char name[IMAGE_NAME_SIZE];
     if (images_open_id(s, id, &image, e))
         return -1;
     if (image.changed.count > 0)
@@ -121,12 +134,17 @@ static int fill(struct images *s, const struct libraries_plan *plan, const char 
     if (check_room(plan, e) || libraries_copy(plan, e) ||
         libraries_check_since(plan, begun_wall_us, e))
         return -1;
-    image_name(id, "lib", name);
-    /* One call for tens of thousands of files, even if it has to write what others wrote too. */
-    if (fchmod(plan->to_fd, 0755) || syncfs(plan->to_fd) ||
-        renameat(s->dir_fd, DRAFT, s->dir_fd, name) || fsync(s->dir_fd))
-        return err_sys(e, errno, "keep the libraries");
-    return 0;
+    return name_copy(s, plan, id, e);
+}
+
+/* An empty directory to copy into, with the lock held; -1 with *e. */
+static int begin_copy(struct images *s, struct err *e)
+{
+    remove_tree(s, DRAFT); /* of one who was killed */
+    if (mkdirat(s->dir_fd, DRAFT, 0700))
+        return err_sys(e, errno, "make a directory for the libraries");
+    int fd = below_open_dir(s->dir_fd, DRAFT);
+    return fd < 0 ? err_sys(e, -fd, "open a directory for the libraries") : fd;
 }
 
 int images_keep_libraries(struct images *s, const char *id, const struct libraries_wish *wish,
@@ -140,13 +158,43 @@ int images_keep_libraries(struct images *s, const char *id, const struct librari
     if (e->code != ERR_NOT_FOUND)
         return -1;
     *e = (struct err){0};
-    remove_tree(s, DRAFT); /* of one who was killed */
-    if (mkdirat(s->dir_fd, DRAFT, 0700))
-        return err_sys(e, errno, "make a directory for the libraries");
-    scoped(fd_closep) int to = below_open_dir(s->dir_fd, DRAFT), like = open_newest(s);
+    scoped(fd_closep) int to = begin_copy(s, e), like = open_newest(s);
     const struct libraries_plan plan = {s->libraries, s->library_count, to, like, wish};
-    if (to < 0 ? err_sys(e, -to, "open a directory for the libraries") : fill(s, &plan, id, e)) {
+    if (to < 0)
+        return -1;
+    if (fill(s, &plan, id, e)) {
         remove_tree(s, DRAFT);
+        return -1;
+    }
+    return 0;
+}
+
+int images_link_libraries(struct images *from, struct images *to, const char *id,
+                          const struct libraries_wish *wish, struct err *e)
+{
+    enum { PATH_SIZE = 64 };
+    struct jail_library list[JAIL_LIBRARIES];
+    char paths[JAIL_LIBRARIES][PATH_SIZE];
+    scoped(fd_closep) int source = -1, lock = -1, draft = -1, there = -1;
+    if (images_open_libraries(to, id, &there, e) == 0)
+        return 0;
+    *e = (struct err){0};
+    if (images_open_libraries(from, id, &source, e))
+        return -1;
+    lock = images_lock(to, LOCK_EX | LOCK_NB, e);
+    draft = lock < 0 ? -1 : begin_copy(to, e);
+    if (draft < 0)
+        return -1;
+    assert(from->library_count <= JAIL_LIBRARIES);
+    for (size_t i = 0; i < from->library_count; i++) {
+        (void)snprintf(paths[i], PATH_SIZE, "/proc/self/fd/%d/%.32s", source,
+                       from->libraries[i].name);
+        list[i] = (struct jail_library){from->libraries[i].name, paths[i]};
+    }
+    /* A copy of the copy: every file is what it is there, and so becomes a link. */
+    const struct libraries_plan plan = {list, from->library_count, draft, source, wish};
+    if (libraries_copy(&plan, e) || name_copy(to, &plan, id, e)) {
+        remove_tree(to, DRAFT);
         return -1;
     }
     return 0;

@@ -156,6 +156,55 @@ static void while_another_is_at_work_none_is_made(void **state)
     keep(w, ERR_UNAVAILABLE);
 }
 
+static void libraries_in_two_stores_are_the_same_files(void **state)
+{
+    struct world *w = *state;
+    struct images *kept = fake_images(&w->dir, "kept");
+    kept->libraries = list;
+    kept->library_count = 1;
+    scoped(current_image_done) struct current_image image = current(w);
+    scoped(fd_closep) int first = -1, second = -1;
+    struct stat one, other;
+    struct err e = {0};
+    assert_int_equal(images_link_libraries(w->images, kept, image.id, NULL, &e), -1);
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+    keep(w, ERR_NONE);
+    assert_int_equal(images_link_libraries(w->images, kept, image.id, NULL, &e), 0);
+    assert_int_equal(images_link_libraries(w->images, kept, image.id, NULL, &e), 0);
+    assert_int_equal(images_open_libraries(w->images, image.id, &first, &e), 0);
+    assert_int_equal(images_open_libraries(kept, image.id, &second, &e), 0);
+    assert_int_equal(fstatat(first, "python3/library.py", &one, 0), 0);
+    assert_int_equal(fstatat(second, "python3/library.py", &other, 0), 0);
+    assert_int_equal(one.st_ino, other.st_ino);
+    images_close(kept);
+}
+
+/* After an upgrade, when somebody has removed all images to make room. */
+static void one_whose_image_is_only_in_the_second_store_wakes(void **state)
+{
+    struct world *w = *state;
+    struct images *kept = fake_images(&w->dir, "kept");
+    kept->libraries = list;
+    kept->library_count = 1;
+    struct err e = {0};
+    uint64_t freed;
+    scoped(current_image_done) struct current_image old = current(w), again = CURRENT_IMAGE_NONE;
+    keep(w, ERR_NONE);
+    assert_int_equal(images_link(w->images, kept, old.id, &e), 0);
+    assert_int_equal(images_link_libraries(w->images, kept, old.id, NULL, &e), 0);
+    upgrade(w);
+    list_library(w);
+    bake(w);
+    assert_int_equal(images_gc(w->images, NULL, 0, &freed, &e), 0);
+    struct current *both;
+    assert_int_equal(current_new(w->images, kept, &both, &e), 0);
+    assert_int_equal(current_take_id(both, old.id, &again, &e), 0);
+    assert_true(again.is_old);
+    assert_true(again.libraries_fd >= 0);
+    current_free(both);
+    images_close(kept);
+}
+
 static void one_that_others_may_write_to_is_not_used(void **state)
 {
     struct world *w = *state;
@@ -298,6 +347,8 @@ int main(void)
         TEST_KEPT(nothing_is_left_of_one_that_was_given_up),
         TEST_KEPT(half_a_copy_is_nobodys_and_goes),
         TEST_KEPT(while_another_is_at_work_none_is_made),
+        TEST_KEPT(libraries_in_two_stores_are_the_same_files),
+        TEST_KEPT(one_whose_image_is_only_in_the_second_store_wakes),
         TEST_KEPT(one_that_others_may_write_to_is_not_used),
         TEST_KEPT(a_copy_goes_with_its_image),
         TEST_KEPT(one_whose_image_is_gone_goes_too),

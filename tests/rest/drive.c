@@ -210,7 +210,8 @@ static int open_engine(struct place *p, struct err *e)
     const struct images_options images = {p->images_path, argv[2], argv[3]};
     if (spawner_open(argv[1], argv[2], argv[3], &p->spawner, e) ||
         images_make_dir(p->images_path, e) || images_open(&images, &p->images, e) ||
-        current_new(p->images, &p->current, e) || current_new(NULL, &p->none, e))
+        current_new(p->images, /* kept= */ NULL, &p->current, e) ||
+        current_new(NULL, /* kept= */ NULL, &p->none, e))
         return -1;
     (void)current_refresh(p->current, &none); /* there may be none yet */
     const struct sessions_options options = {p->spawner, p->current, NULL, p->sleepers_fd};

@@ -72,7 +72,7 @@ static int open_drive(struct drive *d, char **argv, struct err *e)
 {
     struct err none = {0};
     if (open_spawner(d, argv, e) || (argv[5] && open_images(d, argv, e)) ||
-        current_new(d->images, &d->current, e))
+        current_new(d->images, /* kept= */ NULL, &d->current, e))
         return -1;
     (void)current_refresh(d->current, &none); /* without images there is none */
     d->live_fd = open(argv[4], O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,0 +1,80 @@
+"""What lies in the data directory beside the store: images, sleeping sessions, working copies, and what becomes of them."""
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from base import IMAGES, USER, Client, Server, eventually
+
+
+def bytes_of(*trees):
+    """That all of them together take on the disk, each inode once: what `du` says."""
+    seen = {}
+    for tree in trees:
+        for folder, _, names in os.walk(tree):
+            for name in [".", *names]:
+                st = os.lstat(os.path.join(folder, name))
+                seen[st.st_dev, st.st_ino] = st.st_blocks * 512
+    return sum(seen.values())
+
+
+@unittest.skipIf(IMAGES == "off", "needs an image")
+class Images(unittest.TestCase):
+    """With a directory of images of their own, in the data directory, where the server has it by itself."""
+
+    def setUp(self):
+        self.server = Server(settings={"image.dir": "off"})
+        self.addCleanup(self.server.close)
+        self.server.stop()
+        self.server.settings["image.dir"] = ""
+        self.data = pathlib.Path(self.server.data, "data")
+        self.images, self.beside = self.data / "images", self.data / "sleepers" / "images"
+        shutil.rmtree(self.images, ignore_errors=True)
+        subprocess.run(["cp", "-a", "--sparse=always", IMAGES, self.images], check=True)
+        for path in [self.images, *self.images.iterdir()]:
+            os.chown(path, *(2 * [USER] if os.geteuid() == 0 else [-1, -1]))
+        self.start()
+
+    def start(self):
+        self.server.lines.clear()
+        Client.schemas.clear()
+        self.server.start()
+        self.client = Client(self.server)
+        eventually(self.starts_from_the_image, 120)
+
+    def starts_from_the_image(self):
+        session = self.client.session()
+        is_baked = self.client.ok("GET", "/api/v1/sessions/" + session)["baked"]
+        self.client.ok("DELETE", "/api/v1/sessions/" + session, status=204)
+        return is_baked
+
+    def asleep(self, code):
+        session = self.client.session()
+        self.client.run(session, code)
+        self.client.ok("POST", f"/api/v1/sessions/{session}/sleep")
+        return session
+
+    def wakes(self, session, code, result):
+        run = self.client.run(session, code)
+        self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", result), run)
+
+    def test_removing_the_images_keeps_sessions_that_sleep(self):
+        session, other = self.asleep("x = 7"), self.asleep("x = 8")
+        (image,) = self.images.glob("*.img")
+        eventually(lambda: (self.beside / image.name).exists())
+        self.assertEqual(os.stat(self.beside / image.name).st_ino, os.stat(image).st_ino)
+        self.assertEqual(len(list(self.beside.glob("*.img"))), 1)
+        self.assertLess(bytes_of(self.images, self.beside), bytes_of(self.images) + 200_000)
+        shutil.rmtree(self.images)
+        self.wakes(session, "x", "7")
+        self.server.stop()
+        self.start()
+        self.wakes(other, "x", "8")
+        self.assertIn("msg=ready", self.server.log())
+        self.assertNotIn("msg=baked", self.server.log())  # the one that is there is used again
+        self.assertEqual([path.name for path in self.images.glob("*.img")], [image.name])
+
+
+if __name__ == "__main__":
+    unittest.main()
