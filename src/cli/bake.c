@@ -90,7 +90,7 @@ static int bake(struct notes *notes, struct spawner *s, struct images *images, e
     const struct bake_sink sink = {put_progress, &progress};
     scoped(image_done) struct image image = IMAGE_NONE;
     int64_t begun_us = clock_us(), begun_wall_us = clock_wall_us();
-    int failed = images_bake(images, s, way, &sink, &image, e);
+    int failed = images_bake(images, s, way, &sink, /* stop_fd= */ -1, &image, e);
     end_progress(&progress);
     if (failed)
         return -1;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -34,9 +35,10 @@ static void bake(struct server *s)
     struct image image = IMAGE_NONE;
     int64_t begun_us = clock_us();
     log_line(&s->log, LOG_INFO, "baking", LOG_STR("what", "the image that sessions start from"));
-    if (images_bake(s->images, s->spawner, BAKE_IF_NEEDED, NULL, &image, &e) ||
+    if (images_bake(s->images, s->spawner, BAKE_IF_NEEDED, NULL, s->stop_fd, &image, &e) ||
         current_refresh(s->current, &e)) {
-        log_line(&s->log, LOG_WARNING, "no image", LOG_STR("why", e.text));
+        if (!s->is_stopping)
+            log_line(&s->log, LOG_WARNING, "no image", LOG_STR("why", e.text));
     } else {
         log_line(&s->log, LOG_INFO, "baked", LOG_MS("ms", clock_us() - begun_us),
                  LOG_U64("bytes", image.disk_bytes));
@@ -179,6 +181,7 @@ void oven_end(struct server *s)
     s->is_oven_over = true;
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
+    (void)eventfd_write(s->stop_fd, 1); /* a server that never ran has nobody who did that */
     (void)pthread_join(s->oven, NULL);
     s->has_oven = false;
 }

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "base/dir.h"
 #include "base/disk.h"
 #include "base/err.h"
+#include "base/fdio.h"
 #include "base/scope.h"
 #include "session/deps.h"
 #include "session/images_int.h"
@@ -26,6 +28,11 @@
 #include "session/workdir.h"
 
 #define DRAFT "image.tmp"
+
+enum {
+    SLICE = 16 << 20, /* of an image that is written out or hashed, between two looks at stop_fd */
+    LOCK_LOOK_MS = 100, /* between two looks at the lock */
+};
 
 struct baking {
     struct kernel *k;
@@ -59,6 +66,23 @@ static int on_frame(void *arg, const struct frame *frame, struct err *e)
     return 0;
 }
 
+static int give_up(struct err *e)
+{
+    return err_set(e, ERR_UNAVAILABLE, "the image is not wanted any more");
+}
+
+static int on_stop(void *arg, struct err *e)
+{
+    (void)arg;
+    return give_up(e);
+}
+
+static bool is_stopped(int stop_fd, int wait_ms)
+{
+    struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
+    return poll(&stop, 1, wait_ms) > 0;
+}
+
 /* How the jail's end is an image or none. */
 static int judge(const struct baking *b, struct err *e)
 {
@@ -84,12 +108,16 @@ static struct limits bake_limits(void)
 }
 
 int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_sink *sink,
-                struct err *e)
+                int stop_fd, struct err *e)
 {
     const struct jail_spec spec = {.start = JAIL_BAKE, .has_data = true, .limits = bake_limits()};
     const struct kernel_origin origin = {.image_fd = image_fd, .delta_fd = -1, .libraries_fd = -1};
     struct baking b = {.sink = sink};
-    const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = &b};
+    const struct pump_user user = {.on_stream = on_stream,
+                                   .on_frame = on_frame,
+                                   .arg = &b,
+                                   .on_side = on_stop,
+                                   .side_fd = &stop_fd};
     int64_t deadline_us = clock_us() + (int64_t)BAKE_TIMEOUT_MS * 1000;
     int failed = 0;
     if (kernel_open(s, &spec, &JAIL_DATA_PLAIN(data_fd), &origin, &b.k, e))
@@ -104,13 +132,41 @@ int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_
     return failed;
 }
 
-static int hash_image(struct image *image, struct err *e)
+/* Half a gigabyte takes a slow disk long, and fsync cannot be called off. */
+static int write_out(int fd, int stop_fd, struct err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return err_sys(e, errno, "write the image");
+    for (off_t at = 0; at < st.st_size; at += SLICE) {
+        if (is_stopped(stop_fd, /* wait_ms= */ 0))
+            return give_up(e);
+        (void)sync_file_range(fd, at, SLICE, /* what fails here fails below */
+                              SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                  SYNC_FILE_RANGE_WAIT_AFTER);
+    }
+    return fsync(fd) ? err_sys(e, errno, "write the image") : 0;
+}
+
+static int hash_image(struct image *image, int stop_fd, struct err *e)
 {
     uint8_t digest[HASH_LEN];
-    uint64_t len;
+    scoped(freep) char *slice = malloc(SLICE);
+    scoped(hash_done) struct hash h = {0};
+    size_t len = SLICE;
+    if (!slice)
+        return err_set(e, ERR_NO_MEMORY, "read the image");
     if (lseek(image->fd, 0, SEEK_SET) < 0)
         return err_sys(e, errno, "read the image");
-    if (hash_fd(image->fd, INT64_MAX, digest, &len, e))
+    if (hash_init(&h, e))
+        return -1;
+    while (len == SLICE) {
+        if (is_stopped(stop_fd, /* wait_ms= */ 0))
+            return give_up(e);
+        if (fd_read_all(image->fd, slice, SLICE, &len, e) || hash_add(&h, slice, len, e))
+            return -1;
+    }
+    if (hash_end(&h, digest, e))
         return -1;
     hash_hex(digest, image->id);
     return 0;
@@ -118,17 +174,19 @@ static int hash_image(struct image *image, struct err *e)
 
 /* Looks the new image over and gives it its name. `fd` is the draft, writable; the image gets a
  * descriptor of its own, which is not. */
-static int adopt(struct images *s, int fd, struct image *image, struct err *e)
+static int adopt(struct images *s, int fd, int stop_fd, struct image *image, struct err *e)
 {
     char name[IMAGE_NAME_SIZE];
     scoped(freep) char *deps = NULL;
     size_t len;
-    if (fchmod(fd, 0400) || fsync(fd))
+    if (fchmod(fd, 0400))
         return err_sys(e, errno, "write the image");
+    if (write_out(fd, stop_fd, e))
+        return -1;
     image->fd = below_open(s->dir_fd, DRAFT, O_RDONLY);
     if (image->fd < 0)
         return err_sys(e, -image->fd, "open the image");
-    if (image_read(image, &deps, &len, e) || hash_image(image, e))
+    if (image_read(image, &deps, &len, e) || hash_image(image, stop_fd, e))
         return err_wrap(e, "what the kernel wrote");
     /* Is the list of its files readable, and are they the same ones still? */
     if (deps_check(deps, len, &image->changed, &image->is_changed_elsewhere, e))
@@ -143,7 +201,7 @@ static int adopt(struct images *s, int fd, struct image *image, struct err *e)
 }
 
 static int make(struct images *s, struct spawner *spawner, const struct bake_sink *sink,
-                struct image *ret, struct err *e)
+                int stop_fd, struct image *ret, struct err *e)
 {
     scoped(workdir_freep) struct workdir *dir = NULL;
     scoped(image_done) struct image image = IMAGE_NONE;
@@ -154,7 +212,8 @@ static int make(struct images *s, struct spawner *spawner, const struct bake_sin
         return err_sys(e, errno, "make a file for the image");
     if (workdir_new(s->dir_path, &dir, e))
         return -1;
-    if (kernel_bake(spawner, workdir_fd(dir), fd, sink, e) || adopt(s, fd, &image, e)) {
+    if (kernel_bake(spawner, workdir_fd(dir), fd, sink, stop_fd, e) ||
+        adopt(s, fd, stop_fd, &image, e)) {
         (void)unlinkat(s->dir_fd, DRAFT, 0);
         return -1;
     }
@@ -188,8 +247,23 @@ static int check_disk(const struct images *s, const struct spawner *spawner, str
                         : 0;
 }
 
+/* Whoever holds it needs BAKE_TIMEOUT_MS at most, or copies libraries, and loses it when it dies. One
+ * cannot wait for a lock and a descriptor at once, so it is tried now and then. */
+static int await_lock(struct images *s, int stop_fd, struct err *e)
+{
+    int lock;
+    if (stop_fd < 0)
+        return images_lock(s, LOCK_EX, e);
+    while ((lock = images_lock(s, LOCK_EX | LOCK_NB, e)) < 0 && e->code == ERR_UNAVAILABLE) {
+        if (is_stopped(stop_fd, LOCK_LOOK_MS))
+            return give_up(e);
+        *e = (struct err){0};
+    }
+    return lock;
+}
+
 int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
-                const struct bake_sink *sink, struct image *ret, struct err *e)
+                const struct bake_sink *sink, int stop_fd, struct image *ret, struct err *e)
 {
     int64_t begun_wall_us = clock_wall_us();
     int why = spawner_hello(spawner)->failure[MECH_IMAGE];
@@ -197,12 +271,10 @@ int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
         return err_set(e, ERR_UNAVAILABLE,
                        "this host cannot use images: %s; `cicada doctor` says more",
                        why ? strerror(why) : "the sandbox is weaker than full");
-    /* Whoever holds it needs BAKE_TIMEOUT_MS at most, or copies libraries, and loses it when it
-     * dies. */
-    scoped(fd_closep) int lock = images_lock(s, LOCK_EX, e);
+    scoped(fd_closep) int lock = await_lock(s, stop_fd, e);
     if (lock < 0)
         return -1;
     if (is_made(s, way, begun_wall_us, ret))
         return 0;
-    return check_disk(s, spawner, e) || make(s, spawner, sink, ret, e) ? -1 : 0;
+    return check_disk(s, spawner, e) || make(s, spawner, sink, stop_fd, ret, e) ? -1 : 0;
 }

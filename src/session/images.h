@@ -19,7 +19,7 @@
  *
  *     images_open(&options, &store, e)
  *     images_find(store, &image, e) ||
- *         images_bake(store, spawner, BAKE_IF_NEEDED, &sink, &image, e)
+ *         images_bake(store, spawner, BAKE_IF_NEEDED, &sink, stop_fd, &image, e)
  *     kernel_start(spawner, &limits, &data, &(struct kernel_origin){image.fd, -1, -1}, &k, e)
  *
  * Any number of threads and processes may use one store. All calls block on disk. A directory that somebody
@@ -90,11 +90,12 @@ struct bake_sink {
 };
 
 /* Makes an image and keeps it. One at a time: whoever comes second waits, and with BAKE_IF_NEEDED
- * gets what the first made. Takes seconds, BAKE_TIMEOUT_MS at most. Fails with ERR_UNAVAILABLE when
- * this host cannot, and why; ERR_NO_SPACE when the disk is down to the spawner's reserve. */
+ * gets what the first made. Takes seconds, BAKE_TIMEOUT_MS at most, unless `stop_fd` becomes readable: then
+ * it gives up within a moment (-1: it never does). Fails with ERR_UNAVAILABLE when it gave up or this
+ * host cannot, and why; ERR_NO_SPACE when the disk is down to the spawner's reserve. */
 enum { BAKE_TIMEOUT_MS = 120000 };
 int images_bake(struct images *s, struct spawner *spawner, enum bake_way way,
-                const struct bake_sink *sink, struct image *ret, struct err *e);
+                const struct bake_sink *sink, int stop_fd, struct image *ret, struct err *e);
 
 /* Copies the directories that Python imports from beside the image of that id, unless that was done
  * already: when libraries are upgraded, sessions that sleep under it find in the copy what fits it.

@@ -48,8 +48,8 @@ void images_drop_libraries(struct images *s, const char *id);
 /* What was left of copies when somebody was killed. */
 void images_sweep_libraries(struct images *s);
 
-/* A kernel that writes an image to `image_fd` and ends. */
+/* A kernel that writes an image to `image_fd` and ends. `stop_fd` as in images_bake. */
 int kernel_bake(struct spawner *s, int data_fd, int image_fd, const struct bake_sink *sink,
-                struct err *e);
+                int stop_fd, struct err *e);
 
 #endif

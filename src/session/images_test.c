@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,7 +82,7 @@ static struct image bake(struct world *w, enum bake_way way)
     const struct bake_sink sink = {hear, w};
     struct image image = IMAGE_NONE;
     struct err e = {0};
-    if (images_bake(w->images, w->spawner, way, &sink, &image, &e))
+    if (images_bake(w->images, w->spawner, way, &sink, /* stop_fd= */ -1, &image, &e))
         fail_msg("%s", e.text);
     return image;
 }
@@ -176,7 +178,7 @@ static void *bake_too(void *arg)
     struct image *image = malloc(sizeof *image);
     struct err e = {0};
     *image = IMAGE_NONE;
-    (void)images_bake(w->images, w->spawner, BAKE_ANEW, NULL, image, &e);
+    (void)images_bake(w->images, w->spawner, BAKE_ANEW, NULL, /* stop_fd= */ -1, image, &e);
     return image;
 }
 
@@ -447,6 +449,28 @@ static void a_directory_that_was_removed_is_made_again(void **state)
     assert_int_equal(images_find(w->images, &found, &e), 0);
 }
 
+static void expect_given_up(struct world *w)
+{
+    struct image image = IMAGE_NONE;
+    struct err e = {0};
+    scoped(fd_closep) int stop_fd = eventfd(1, EFD_CLOEXEC);
+    assert_int_equal(images_bake(w->images, w->spawner, BAKE_ANEW, NULL, stop_fd, &image, &e), -1);
+    assert_int_equal(e.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(e.text, "not wanted any more"));
+}
+
+static void one_that_is_not_wanted_any_more_is_given_up(void **state)
+{
+    struct world *w = *state;
+    struct err e = {0};
+    expect_given_up(w);
+    expect_none(w, "there is no image");
+    assert_int_equal(faccessat(w->dir.fd, "images/image.tmp", F_OK, 0), -1);
+    /* also by who waits for another to make one */
+    scoped(fd_closep) int lock = images_lock(w->images, LOCK_EX, &e);
+    expect_given_up(w);
+}
+
 static void an_id_that_is_none_is_refused(void **state)
 {
     struct world *w = *state;
@@ -482,6 +506,7 @@ int main(void)
         TEST(a_link_leaves_nothing_to_be_hashed),
         TEST(what_another_store_has_gives_no_room),
         TEST(a_directory_that_was_removed_is_made_again),
+        TEST(one_that_is_not_wanted_any_more_is_given_up),
         TEST(an_id_that_is_none_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

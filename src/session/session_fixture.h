@@ -63,7 +63,7 @@ static inline void bake(struct world *w)
 {
     struct image image = IMAGE_NONE;
     struct err e = {0};
-    if (images_bake(w->images, w->spawner, BAKE_ANEW, NULL, &image, &e))
+    if (images_bake(w->images, w->spawner, BAKE_ANEW, NULL, /* stop_fd= */ -1, &image, &e))
         fail_msg("%s", e.text);
     image_done(&image);
     assert_int_equal(current_refresh(w->current, &e), 0);

@@ -3,6 +3,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 import unittest
 
 from base import IMAGES, USER, Client, Server, eventually
@@ -74,6 +75,20 @@ class Images(unittest.TestCase):
         self.assertIn("msg=ready", self.server.log())
         self.assertNotIn("msg=baked", self.server.log())  # the one that is there is used again
         self.assertEqual([path.name for path in self.images.glob("*.img")], [image.name])
+
+
+@unittest.skipIf(IMAGES == "off", "needs a host that can use images")
+class Baking(unittest.TestCase):
+    def test_a_server_that_is_told_to_end_does_not_wait_for_its_image(self):
+        server = Server(settings={"image.dir": ""})
+        self.addCleanup(server.close)
+        images = pathlib.Path(server.data, "data", "images")
+        eventually(lambda: "msg=baking" in server.log() and (images / "image.tmp").exists())
+        begun = time.monotonic()
+        self.assertEqual(server.stop(), 0)
+        self.assertLess(time.monotonic() - begun, 2)
+        self.assertEqual(list(images.iterdir()), [])
+        self.assertNotIn("no image", server.log())
 
 
 if __name__ == "__main__":

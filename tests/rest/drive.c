@@ -282,7 +282,8 @@ static int do_bake(struct call *c)
     scoped(image_done) struct image image = IMAGE_NONE;
     enum bake_way way = is_set(c, "force") ? BAKE_ANEW : BAKE_IF_NEEDED;
     int64_t begun_us = clock_us();
-    if (images_bake(c->place->images, c->place->spawner, way, &sink, &image, &c->e))
+    if (images_bake(c->place->images, c->place->spawner, way, &sink, /* stop_fd= */ -1, &image,
+                    &c->e))
         return -1;
     c->us = clock_us() - begun_us;
     put_text(c, "id", image.id);

@@ -49,7 +49,7 @@ static int open_images(struct drive *d, char **argv, struct err *e)
     const struct images_options options = {argv[5], argv[2], argv[3]};
     scoped(image_done) struct image image = IMAGE_NONE;
     if (images_make_dir(argv[5], e) || images_open(&options, &d->images, e) ||
-        images_bake(d->images, d->spawner, BAKE_IF_NEEDED, NULL, &image, e))
+        images_bake(d->images, d->spawner, BAKE_IF_NEEDED, NULL, /* stop_fd= */ -1, &image, e))
         return -1;
     d->has_image = true;
     return 0;
