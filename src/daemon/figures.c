@@ -22,6 +22,8 @@ static const char *const pool_states[] = {"ready", "wanted"};
 static const char *const pool_events[] = {"taken", "missed", "made", "died"};
 static const char *const results[] = {"answered", "failed"};
 static const char *const token_kinds[] = {"input", "output"};
+static const char *const places[] = {"images", "sleepers", "checkouts", "live", "uploads", "tmp"};
+_Static_assert(sizeof places / sizeof *places == PLACE_COUNT, "one name for each place");
 static const char *const moves[] = {"sleep", "wake"};
 
 enum figure {
@@ -44,6 +46,7 @@ enum figure {
     FILES,
     KEPT_BYTES,
     DISK_FREE,
+    PLACES,
     SCRUBBED,
     DAMAGED,
     SWEPT,
@@ -119,6 +122,10 @@ static const struct metric_spec specs[FIGURES] = {
     [DISK_FREE] = {.name = "cicada_store_disk_free_bytes",
                    .help = "Room left on the disk of the store.",
                    .kind = METRIC_GAUGE},
+    [PLACES] = {.name = "cicada_place_bytes",
+                .help = "What directories beside the store take on disk, when last measured.",
+                .kind = METRIC_GAUGE,
+                .labels = {METRIC_LABEL("place", places)}},
     [SCRUBBED] = {.name = "cicada_store_scrubbed_bytes_total",
                   .help = "Bytes of packs read again to check them.",
                   .kind = METRIC_COUNTER},
@@ -220,6 +227,8 @@ static void refresh_store(struct server *s)
     set(s->figures, FILES, stats.files);
     set(s->figures, KEPT_BYTES, stats.kept_bytes);
     set(s->figures, DISK_FREE, stats.disk_free);
+    for (unsigned i = 0; i < PLACE_COUNT; i++)
+        metric_set(s->figures->m[PLACES], METRIC_AT(i), (int64_t)stats.places[i]);
     set(s->figures, SCRUBBED, stats.scrub.bytes);
     set(s->figures, DAMAGED, stats.scrub.damaged);
     set(s->figures, SWEPT, stats.swept);

@@ -74,6 +74,7 @@ static int open_upkeep(struct server *s, struct err *e)
         .meta = store_meta(s->store),
         .log = &s->log,
         .data_fd = s->data.fd,
+        .images_path = *s->image_path ? s->image_path : NULL,
         .backup_dir = backup_dir && *backup_dir ? backup_dir : NULL,
         .scrub_bytes_s = c->store.scrub_mb_s * MIB_BYTES,
     };

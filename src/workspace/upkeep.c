@@ -24,6 +24,7 @@ enum {
     GC_EVERY_S = 6 * 3600,
     GC_FIRST_S = 600,          /* after the start */
     SCRUB_EVERY_S = 24 * 3600, /* from the end of a round to the next */
+    MEASURE_EVERY_S = 300,
 };
 
 struct upkeep {
@@ -40,6 +41,10 @@ struct upkeep {
     struct gc_result last_gc;
     uint64_t swept, bytes_freed;
     int64_t gc_at_us, backup_at_us;
+    uint64_t places[PLACE_COUNT];
+    int64_t measured_at_us, measured_us; /* wall clock; monotonic */
+
+    pthread_mutex_t measuring; /* held by who measures; taken before the other */
 };
 
 /* ---- one at a time ---- */
@@ -131,6 +136,27 @@ int upkeep_backup(struct upkeep *u, struct backup_result *ret, struct err *e)
     return failed;
 }
 
+int upkeep_measure(struct upkeep *u, int64_t age_us, struct err *e)
+{
+    uint64_t places[PLACE_COUNT];
+    int failed = 0;
+    pthread_mutex_lock(&u->measuring);
+    pthread_mutex_lock(&u->lock);
+    bool is_known = u->measured_at_us && clock_us() - u->measured_us < age_us;
+    pthread_mutex_unlock(&u->lock);
+    if (!is_known)
+        failed = places_measure(u->o.data_fd, u->o.images_path, &u->stops, places, e);
+    if (!is_known && !failed) {
+        pthread_mutex_lock(&u->lock);
+        memcpy(u->places, places, sizeof places);
+        u->measured_at_us = clock_wall_us();
+        u->measured_us = clock_us();
+        pthread_mutex_unlock(&u->lock);
+    }
+    pthread_mutex_unlock(&u->measuring);
+    return failed;
+}
+
 /* ---- the thread ---- */
 
 static void on_damage(void *arg, const char *what)
@@ -185,7 +211,9 @@ static void *keep_up(void *arg)
     struct upkeep *u = arg;
     int64_t gc_us = clock_us() + (int64_t)GC_FIRST_S * 1000000;
     while (nap(u, clock_us() + STEP_US)) {
+        struct err ignored = {0}; /* the figures stay as they were */
         scrub(u);
+        (void)upkeep_measure(u, (int64_t)MEASURE_EVERY_S * 1000000, &ignored);
         if (clock_us() >= gc_us) {
             collect(u);
             gc_us = clock_us() + (int64_t)GC_EVERY_S * 1000000;
@@ -202,6 +230,7 @@ int upkeep_open(const struct upkeep_options *options, struct upkeep **ret, struc
         return err_set(e, ERR_NO_MEMORY, "keep the store up");
     u->o = *options;
     (void)pthread_mutex_init(&u->lock, NULL); /* none of these can fail in glibc */
+    (void)pthread_mutex_init(&u->measuring, NULL);
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&u->wake, &attr);
@@ -237,6 +266,7 @@ void upkeep_close(struct upkeep *u)
         (void)pthread_join(u->thread, NULL);
     scrub_free(u->scrub);
     (void)pthread_cond_destroy(&u->wake);
+    (void)pthread_mutex_destroy(&u->measuring);
     (void)pthread_mutex_destroy(&u->lock);
     free(u);
 }
@@ -299,6 +329,8 @@ int upkeep_look(struct upkeep *u, struct upkeep_stats *ret, struct err *e)
     stats.bytes_freed = u->bytes_freed;
     stats.gc_at_us = u->gc_at_us;
     stats.backup_at_us = u->backup_at_us;
+    memcpy(stats.places, u->places, sizeof stats.places);
+    stats.measured_at_us = u->measured_at_us;
     pthread_mutex_unlock(&u->lock);
     *ret = stats;
     return 0;

@@ -1,7 +1,7 @@
 /* upkeep.h -- what a store needs now and then: garbage collection, scrubbing, backups, figures.
  *
  * One thread scrubs a little every second, until all packs were read, and again a day later; it collects
- * garbage every six hours. Anybody may ask for garbage collection or a backup at once: these exclude
+ * garbage every six hours, and measures what lies beside the store every five minutes. Anybody may ask for garbage collection or a backup at once: these exclude
  * each other, and stop nobody from reading or writing.
  */
 #ifndef WORKSPACE_UPKEEP_H
@@ -13,6 +13,7 @@
 #include "store/backup.h"
 #include "store/fsck.h"
 #include "store/gc.h"
+#include "workspace/places.h"
 
 struct contents;
 struct err;
@@ -26,9 +27,10 @@ struct upkeep_options {
     struct packs *packs;
     struct meta *meta;
     struct log *log;
-    int data_fd;            /* DATA */
-    const char *backup_dir; /* absolute; NULL: there are no backups */
-    uint64_t scrub_bytes_s; /* how much is read again per second; 0: nothing */
+    int data_fd;             /* DATA */
+    const char *images_path; /* where images lie; NULL: there are none */
+    const char *backup_dir;  /* absolute; NULL: there are no backups */
+    uint64_t scrub_bytes_s;  /* how much is read again per second; 0: nothing */
 };
 
 /* With its thread. */
@@ -45,12 +47,19 @@ int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *
  * ERR_BUSY. */
 int upkeep_backup(struct upkeep *u, struct backup_result *ret, struct err *e);
 
+/* Looks how much of the disk everything else takes (places.h), unless that was done within the last
+ * `age_us`. The thread does so every few minutes. Blocks on disk, for as long as it takes to look at every
+ * file. */
+int upkeep_measure(struct upkeep *u, int64_t age_us, struct err *e);
+
 struct upkeep_stats {
     uint64_t vaults, packs, pack_bytes;
     uint64_t workspaces, files;
     uint64_t bytes;      /* of files as they are */
     uint64_t kept_bytes; /* of all versions that are kept */
     uint64_t disk_free;
+    uint64_t places[PLACE_COUNT]; /* bytes, when last measured */
+    int64_t measured_at_us;       /* wall clock; 0: not yet */
     struct scrub_state scrub;
     struct gc_result last_gc;
     uint64_t swept, bytes_freed;    /* by gc, since the start */

@@ -1,4 +1,5 @@
 """What lies in the data directory beside the store: images, sleeping sessions, working copies, and what becomes of them."""
+import datetime
 import os
 import pathlib
 import shutil
@@ -6,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from base import IMAGES, USER, Client, Server, eventually
+from base import IMAGES, USER, ApiTest, Client, Server, eventually
 
 
 def bytes_of(*trees):
@@ -18,6 +19,39 @@ def bytes_of(*trees):
                 st = os.lstat(os.path.join(folder, name))
                 seen[st.st_dev, st.st_ino] = st.st_blocks * 512
     return sum(seen.values())
+
+
+def fresh(client):
+    """What the server says that its directories take, measured from now on."""
+    asked = datetime.datetime.now(datetime.timezone.utc)
+
+    def measured():
+        places = client.ok("GET", "/api/v1/store")["places"]
+        at = places["measured_at"]
+        return at and datetime.datetime.fromisoformat(at) > asked and places
+    return eventually(measured)
+
+
+class Figures(ApiTest):
+    def test_what_lies_beside_the_store_is_told(self):
+        data = pathlib.Path(self.server.data, "data")
+        before = fresh(self.client)
+        session = self.client.session()
+        self.client.run(session, "open('big', 'wb').write(b'z' * 3_000_000)")
+        places = fresh(self.client)
+        self.assertEqual(set(places), {"images", "sleepers", "checkouts", "live", "uploads", "tmp", "measured_at"})
+        self.assertGreaterEqual(places["live"], before["live"] + 3_000_000)
+        for place in ("live", "checkouts", "uploads", "tmp"):
+            self.assertLess(abs(places[place] - bytes_of(data / place)), 100_000, place)
+        text = self.client.get("/metrics").body.decode()
+        self.assertIn(f'\ncicada_place_bytes{{place="live"}} {places["live"]}\n', text)
+        self.client.ok("DELETE", "/api/v1/sessions/" + session, status=204)
+        self.assertLess(fresh(self.client)["live"], places["live"] - 3_000_000 + 100_000)
+
+    def test_what_may_not_be_looked_into_hides_nothing_else(self):
+        session = self.client.session()
+        self.client.run(session, "import os; os.mkdir('shut'); os.chmod('shut', 0); open('big', 'wb').write(b'z' * 3_000_000)")
+        self.assertGreater(fresh(self.client)["live"], 3_000_000)
 
 
 @unittest.skipIf(IMAGES == "off", "needs an image")
@@ -67,7 +101,12 @@ class Images(unittest.TestCase):
         self.assertEqual(os.stat(self.beside / image.name).st_ino, os.stat(image).st_ino)
         self.assertEqual(len(list(self.beside.glob("*.img"))), 1)
         self.assertLess(bytes_of(self.images, self.beside), bytes_of(self.images) + 200_000)
+        whole = bytes_of(self.images, self.data / "sleepers")
+        places = fresh(self.client)
+        self.assertLess(abs(places["images"] + places["sleepers"] - whole), 100_000)
+        self.assertLess(places["sleepers"], 20 << 20)
         shutil.rmtree(self.images)
+        self.assertGreater(fresh(self.client)["sleepers"], 200 << 20)
         self.wakes(session, "x", "7")
         self.server.stop()
         self.start()
