@@ -33,6 +33,7 @@ enum figure {
     WAITING,
     AWAKE,
     MOVES,
+    NOT_WOKEN,
     REFUSED,
     POOL,
     POOL_EVENTS,
@@ -81,6 +82,9 @@ static const struct metric_spec specs[FIGURES] = {
                .help = "Sessions put to sleep and woken.",
                .kind = METRIC_COUNTER,
                .labels = {METRIC_LABEL("move", moves)}},
+    [NOT_WOKEN] = {.name = "cicada_sessions_not_woken_total",
+                   .help = "Sleeping sessions that could not be woken: their variables are lost.",
+                   .kind = METRIC_COUNTER},
     [REFUSED] = {.name = "cicada_refused_total",
                  .help = "Sessions refused for want of memory.",
                  .kind = METRIC_COUNTER},
@@ -188,6 +192,7 @@ static void refresh_service(struct server *s)
     set(f, AWAKE, info.awake);
     metric_set(f->m[MOVES], METRIC_AT(0), (int64_t)info.sleeps);
     metric_set(f->m[MOVES], METRIC_AT(1), (int64_t)info.wakes);
+    set(f, NOT_WOKEN, atomic_load(&s->not_woken));
     set(f, REFUSED, info.refused);
 }
 

@@ -258,6 +258,15 @@ static int open_images(struct server *s, struct err *e)
     return open_kept(s, e) || current_new(s->images, s->kept, &s->current, e) ? -1 : 0;
 }
 
+/* What it says to its users stands in the hint of their next run. */
+static void on_not_woken(void *arg, const char *id, const char *why)
+{
+    struct server *s = arg;
+    atomic_fetch_add(&s->not_woken, 1);
+    log_line(&s->log, LOG_WARNING, "a sleeping session could not be woken, its variables are lost",
+             LOG_STR("session", id), LOG_STR("why", why));
+}
+
 static int open_sessions(struct server *s, struct err *e)
 {
     const struct config *c = s->config;
@@ -271,7 +280,8 @@ static int open_sessions(struct server *s, struct err *e)
     const struct sessions_options sessions = {.spawner = s->spawner,
                                               .current = s->current,
                                               .pool = s->pool,
-                                              .dir_fd = s->data.sleepers_fd};
+                                              .dir_fd = s->data.sleepers_fd,
+                                              .not_woken = {on_not_woken, s}};
     return sessions_open(&sessions, &s->sessions, e);
 }
 

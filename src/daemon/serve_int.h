@@ -56,6 +56,7 @@ struct server {
     struct current *current;
     struct pool *pool; /* NULL: none */
     struct sessions *sessions;
+    atomic_ullong not_woken; /* sleeping sessions whose variables were lost */
     struct service *service;
     struct indexer *indexer; /* NULL: nothing is indexed, as are the next two */
     struct text_index *text_index;

@@ -44,11 +44,19 @@ struct session_info;
 struct sessions;
 struct spawner;
 
+/* Hears of a sleeping session that could not be woken, so that its variables are lost; any thread, and must
+ * not block. `put` may be NULL. */
+struct sessions_sink {
+    void (*put)(void *arg, const char *id, const char *why);
+    void *arg;
+};
+
 struct sessions_options {
     struct spawner *spawner;
     struct current *current; /* the image to start from; what it holds may change */
     struct pool *pool;       /* NULL: none */
     int dir_fd;              /* of the sleepers' files, 0700; all of them are borrowed */
+    struct sessions_sink not_woken;
 };
 
 int sessions_open(const struct sessions_options *options, struct sessions **ret, struct err *e);

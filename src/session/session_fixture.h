@@ -35,12 +35,23 @@ struct world {
     struct current *current;
     struct pool *pool;
     struct sessions *all;
+    char not_woken[160]; /* the last, and why */
 };
+
+static inline void hear_not_woken(void *arg, const char *id, const char *why)
+{
+    struct world *w = arg;
+    (void)snprintf(w->not_woken, sizeof w->not_woken, "%s: %s", id, why);
+}
 
 static inline void open_sessions(struct world *w)
 {
     struct err e = {0};
-    const struct sessions_options options = {w->spawner, w->current, w->pool, w->sleepers};
+    const struct sessions_options options = {.spawner = w->spawner,
+                                             .current = w->current,
+                                             .pool = w->pool,
+                                             .dir_fd = w->sleepers,
+                                             .not_woken = {hear_not_woken, w}};
     assert_int_equal(sessions_open(&options, &w->all, &e), 0);
 }
 

@@ -55,6 +55,7 @@ struct sessions {
     struct current *current;
     struct pool *pool;
     int dir_fd;
+    struct sessions_sink not_woken;
     pthread_mutex_t lock;                   /* protects the table and the counts of references */
     struct session *table[SESSION_BUCKETS]; /* all that are awake, and those somebody holds */
 };

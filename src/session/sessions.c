@@ -22,6 +22,7 @@ int sessions_open(const struct sessions_options *options, struct sessions **ret,
     all->current = options->current;
     all->pool = options->pool;
     all->dir_fd = options->dir_fd;
+    all->not_woken = options->not_woken;
     (void)pthread_mutex_init(&all->lock, NULL); /* cannot fail with default attributes */
     sleeper_sweep(all->dir_fd);
     *ret = all;
@@ -260,7 +261,7 @@ int session_delete(struct session *which, struct err *e)
     if (s->life == LIFE_GONE)
         return err_set(e, ERR_NOT_FOUND, "the session was deleted");
     session_drop_kernel(s);
-    sleeper_remove(all->dir_fd, s->id);
+    sleeper_discard(all->dir_fd, s->id);
     session_step(s, LIFE_CLOSE);
     pthread_mutex_lock(&all->lock);
     take_out(all, s);

@@ -131,7 +131,10 @@ int sleeper_scratch(int dir_fd, int *ret_fd, struct err *e);
 void sleeper_remove(int dir_fd, const char *session_id);
 int sleeper_sync(int dir_fd, struct err *e);
 
-/* Calls it ID.bad, where nobody wakes it but whoever wonders can look. */
+/* The same, with what was set aside. */
+void sleeper_discard(int dir_fd, const char *session_id);
+
+/* Calls it ID.bad, where nobody wakes it but whoever wonders can look, until the session is closed. */
 void sleeper_set_aside(int dir_fd, const char *session_id);
 
 /* Removes drafts of a process that was killed. Only while nobody writes one. */

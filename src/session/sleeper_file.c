@@ -268,6 +268,14 @@ void sleeper_remove(int dir_fd, const char *session_id)
     (void)unlinkat(dir_fd, name, 0); /* is not there: so much the better */
 }
 
+void sleeper_discard(int dir_fd, const char *session_id)
+{
+    char bad[FILE_NAME_SIZE];
+    sleeper_remove(dir_fd, session_id);
+    file_name(session_id, "bad", bad);
+    (void)unlinkat(dir_fd, bad, 0); /* mostly it is not there */
+}
+
 int sleeper_sync(int dir_fd, struct err *e)
 {
     return fsync(dir_fd) ? err_sys(e, errno, "write the directory of sleeping sessions") : 0;

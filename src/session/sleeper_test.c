@@ -242,6 +242,8 @@ static void removed_and_set_aside_are_gone(void **state)
     sleeper_set_aside(dir.fd, "ses_abc");
     assert_int_equal(open_code(&dir, "ses_abc"), ERR_NOT_FOUND);
     assert_int_equal(faccessat(dir.fd, "ses_abc.bad", F_OK, 0), 0);
+    sleeper_discard(dir.fd, "ses_abc");
+    assert_int_equal(faccessat(dir.fd, "ses_abc.bad", F_OK, 0), -1);
     write_file(&dir, &s);
     sleeper_remove(dir.fd, "ses_abc");
     assert_int_equal(sleeper_sync(dir.fd, &e), 0);

@@ -206,12 +206,15 @@ static bool is_final(const struct err *why)
 /* Cannot be woken: says why, and takes the file out of the way. */
 static int give_up(struct session *s, const struct err *why)
 {
+    const struct sessions_sink *sink = &s->all->not_woken;
     (void)snprintf(
         s->note, sizeof s->note,
         "The session could not be woken (%.90s). Variables are lost; files in /mnt/data are "
         "kept. Define again what you need.",
         why->text);
     sleeper_set_aside(s->all->dir_fd, s->id);
+    if (sink->put)
+        sink->put(sink->arg, s->id, why->text);
     s->needs_sync = true;
     return 1;
 }

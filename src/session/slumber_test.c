@@ -238,6 +238,8 @@ static void expect_lost(struct world *w, struct session *s, const char *why)
     if (!strstr(run.hint, why) || !strstr(run.hint, "Variables are lost"))
         fail_msg("%s", run.hint);
     run_done(&run);
+    if (!strstr(w->not_woken, why) || !strstr(w->not_woken, session_id(s)))
+        fail_msg("%s", w->not_woken);
     assert_true(has_file(w, session_id(s), "bad"));
     assert_false(has_file(w, session_id(s), "sleep"));
     expect(w, s, "set again", "", STATE_KEPT);

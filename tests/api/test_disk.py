@@ -54,6 +54,43 @@ class Figures(ApiTest):
         self.assertGreater(fresh(self.client)["live"], 3_000_000)
 
 
+class Damage(unittest.TestCase):
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.close)
+        self.client = Client(self.server)
+        self.sleepers = pathlib.Path(self.server.data, "data", "sleepers")
+
+    def test_a_damaged_sleeper_is_told_to_the_operator(self):
+        hurt, well = self.client.session(), self.client.session()
+        for session in (hurt, well):
+            self.client.run(session, "x = list(range(1000))")
+        self.client.close()
+        self.server.stop()
+        with open(self.sleepers / (hurt + ".sleep"), "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([byte[0] ^ 1]))
+        self.server.lines.clear()
+        Client.schemas.clear()
+        self.server.start()
+        self.client = Client(self.server)
+        self.assertIn("\ncicada_sessions_not_woken_total 0\n", self.client.get("/metrics").body.decode())
+        run = self.client.run(hurt, "print('x' in globals())")
+        self.assertEqual((run["state"], run["stdout"]), ("lost", "False\n"))
+        self.assertIn("damaged", run["hint"])
+        self.assertEqual(self.client.run(well, "len(x)")["state"], "woken")
+        self.assertIn("\ncicada_sessions_not_woken_total 1\n", self.client.get("/metrics").body.decode())
+        (line,) = [line for line in self.server.lines if "could not be woken" in line]
+        self.assertIn("level=warn", line)
+        self.assertIn(hurt, line)
+        self.assertIn("hash is wrong", line)
+        self.assertTrue((self.sleepers / (hurt + ".bad")).exists())
+        self.client.ok("DELETE", "/api/v1/sessions/" + hurt, status=204)
+        self.assertFalse((self.sleepers / (hurt + ".bad")).exists())
+
+
 @unittest.skipIf(IMAGES == "off", "needs an image")
 class Images(unittest.TestCase):
     """With a directory of images of their own, in the data directory, where the server has it by itself."""

@@ -214,8 +214,10 @@ static int open_engine(struct place *p, struct err *e)
         current_new(NULL, /* kept= */ NULL, &p->none, e))
         return -1;
     (void)current_refresh(p->current, &none); /* there may be none yet */
-    const struct sessions_options options = {p->spawner, p->current, NULL, p->sleepers_fd};
-    const struct sessions_options cold = {p->spawner, p->none, NULL, p->sleepers_fd};
+    const struct sessions_options options = {
+        .spawner = p->spawner, .current = p->current, .dir_fd = p->sleepers_fd};
+    const struct sessions_options cold = {
+        .spawner = p->spawner, .current = p->none, .dir_fd = p->sleepers_fd};
     return sessions_open(&options, &p->all, e) || sessions_open(&cold, &p->cold, e) ? -1 : 0;
 }
 
@@ -253,7 +255,8 @@ static int do_pool(struct call *c)
     p->pool = NULL;
     if (wishes.count_max > 0 && pool_open(&wishes, &p->pool, &c->e))
         return -1;
-    const struct sessions_options options = {p->spawner, p->current, p->pool, p->sleepers_fd};
+    const struct sessions_options options = {
+        .spawner = p->spawner, .current = p->current, .pool = p->pool, .dir_fd = p->sleepers_fd};
     return sessions_open(&options, &p->all, &c->e);
 }
 
