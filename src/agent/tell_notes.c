@@ -117,6 +117,23 @@ static void put_brought(struct buf *out, const json_t *run)
     }
 }
 
+/* What others changed and is not in /mnt/data: the code worked with older files. */
+static void put_unbrought(struct buf *out, const json_t *run)
+{
+    const json_t *unbrought = json_object_get(run, "not_brought");
+    size_t i;
+    json_t *file;
+    json_array_foreach(unbrought, i, file)
+    {
+        if (i == LINES_MAX) {
+            buf_fmt(out, "[and %zu more]\n", json_array_size(unbrought) - i);
+            break;
+        }
+        buf_fmt(out, "[changed by others, but not brought: /mnt/data/%.*s: %.*s]\n", PATH_SHOWN,
+                text(file, "path"), PATH_SHOWN, text(file, "reason"));
+    }
+}
+
 /* ---- the rest ---- */
 
 static void put_dropped(struct buf *out, const json_t *run)
@@ -156,6 +173,7 @@ void tell_rest(const struct json_t *run, bool has_past, struct buf *out)
     put_files(out, run);
     put_missed(out, run);
     put_brought(out, run);
+    put_unbrought(out, run);
     put_dropped(out, run);
     put_state(out, run, has_past);
     if (*hint)

@@ -99,12 +99,26 @@ static json_t *bound_list(json_t *value)
 
 static json_t *bound_run(const json_t *run, size_t text_max, size_t image_max)
 {
-    static const char *const same[] = {
-        "id",        "session_id",     "language",        "end",
-        "state",     "lost",           "files",           "not_saved",
-        "reads",     "reads_complete", "updated",         "signal",
-        "exit_code", "started_at",     "duration_ms",     "peak_memory_bytes",
-        "limits",    "hint",           "server_disk_full"};
+    static const char *const same[] = {"id",
+                                       "session_id",
+                                       "language",
+                                       "end",
+                                       "state",
+                                       "lost",
+                                       "files",
+                                       "not_saved",
+                                       "reads",
+                                       "reads_complete",
+                                       "updated",
+                                       "not_brought",
+                                       "signal",
+                                       "exit_code",
+                                       "started_at",
+                                       "duration_ms",
+                                       "peak_memory_bytes",
+                                       "limits",
+                                       "hint",
+                                       "server_disk_full"};
     json_t *out = json_object(), *value;
     if (!out)
         return NULL;

@@ -123,10 +123,13 @@ static int open_parent(struct grafting *g, bool is_made, const char **ret_name)
 static int fill_draft(int from, int to, mode_t mode)
 {
     uint64_t len;
+    struct stat st;
     int error = copy_content(from, to, INT64_MAX, &len);
     if (error)
         return error;
-    return fchmod(to, mode & 0100 ? 0755 : 0644) ? -errno : 0;
+    if (fchmod(to, mode & 0100 ? 0755 : 0644) || fstat(from, &st))
+        return -errno;
+    return futimens(to, (const struct timespec[]){st.st_mtim, st.st_mtim}) ? -errno : 0;
 }
 
 /* Whether nothing but directories is in it. */

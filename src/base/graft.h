@@ -7,8 +7,8 @@
  * `to` may belong to hostile code that runs at this moment: nothing is followed, nothing outside is
  * ever touched, and what cannot be done (a directory with files where a file should be, a place that may
  * not be written to) is left out and counted. A file appears under its name in one step, whole; whoever has
- * the old one open keeps it. Modes are 0644 or 0755, whichever the change has. One link less, one
- * copy: data is cloned where the file system can.
+ * the old one open keeps it. Modes are 0644 or 0755, whichever the change has; the time is the change's. One
+ * link less, one copy: data is cloned where the file system can.
  */
 #ifndef BASE_GRAFT_H
 #define BASE_GRAFT_H

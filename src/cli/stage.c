@@ -92,6 +92,16 @@ static void list_missed(struct stage *s, const json_t *object)
     }
 }
 
+static void list_unbrought(struct stage *s, const json_t *object)
+{
+    const json_t *unbrought = json_object_get(object, "not_brought");
+    for (size_t i = 0; i < json_array_size(unbrought) && i < LISTED_MAX; i++) {
+        const json_t *one = json_array_get(unbrought, i);
+        note(&s->remote->notes, "changed by others, but not brought: %s (%s)",
+             pick_text(one, "path"), pick_text(one, "reason"));
+    }
+}
+
 static void list_lost(struct stage *s, const json_t *object)
 {
     const json_t *lost = json_object_get(object, "lost");
@@ -161,6 +171,7 @@ static int conclude(struct stage *s, const json_t *object, const struct run *run
         if (!s->delivery.dir)
             list_files(s, object, &run->files);
         list_missed(s, object);
+        list_unbrought(s, object);
         list_lost(s, object);
         run_tell_end(notes, run);
     }

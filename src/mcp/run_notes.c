@@ -69,6 +69,24 @@ static void note_missed(struct buf *out, const json_t *run)
     }
 }
 
+/* What others changed and is not in /mnt/data: the code worked with older files. */
+static void note_unbrought(struct buf *out, const json_t *run)
+{
+    const json_t *unbrought = json_object_get(run, "not_brought");
+    size_t i, count = json_array_size(unbrought);
+    json_t *file;
+    json_array_foreach(unbrought, i, file)
+    {
+        if (i == LINES_MAX) {
+            buf_fmt(out, "note: %zu more files of others are not as they are in the workspace\n",
+                    count - i);
+            break;
+        }
+        buf_fmt(out, "note: changed by others, but not brought to /mnt/data: %.*s: %.*s\n",
+                PATH_SHOWN, run_text(file, "path"), PATH_SHOWN, run_text(file, "reason"));
+    }
+}
+
 /* What others changed since, and this run was the first to find. */
 static void note_brought(struct buf *out, const json_t *run)
 {
@@ -126,6 +144,7 @@ void run_note_rest(struct buf *out, const struct json_t *run)
     note_dropped(out, run);
     note_missed(out, run);
     note_brought(out, run);
+    note_unbrought(out, run);
     if (*hint)
         buf_fmt(out, "note: %.1000s\n", hint);
     else if (run_is(run, "state", "lost"))

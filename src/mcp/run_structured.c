@@ -19,6 +19,7 @@ enum { /* bytes as JSON; together with ids and numbers they leave room for files
        NOTE_MAX = 600,
        FILE_MAX = 1200, /* of one file; what has a longer path is counted only */
        ROOM = 64,       /* for what ends the object */
+       UNBROUGHT_MAX = 4,
 };
 
 struct cut {
@@ -156,6 +157,27 @@ static void put_files(struct json_writer *w, const json_t *run)
     }
 }
 
+/* Nothing when all came. */
+static void put_unbrought(struct json_writer *w, const json_t *run)
+{
+    const json_t *unbrought = json_object_get(run, "not_brought"), *file;
+    size_t i;
+    if (json_array_size(unbrought) == 0)
+        return;
+    jw_key(w, "not_brought");
+    jw_array(w);
+    json_array_foreach(unbrought, i, file)
+    {
+        if (i == UNBROUGHT_MAX)
+            break;
+        jw_object(w);
+        put_text(w, "path", run_text(file, "path"));
+        put_text(w, "reason", run_text(file, "reason"));
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
 void run_structure(struct mcp_call *m, const struct run_facts *f)
 {
     struct json_writer *w = &m->reply.w;
@@ -174,6 +196,8 @@ void run_structure(struct mcp_call *m, const struct run_facts *f)
         (void)put_short(w, "note", run_str(f->run, "hint"), NOTE_MAX);
     if (*f->next)
         put_text(w, "next", f->next);
-    if (is_done)
-        put_files(w, f->run);
+    if (!is_done)
+        return;
+    put_unbrought(w, f->run);
+    put_files(w, f->run);
 }

@@ -260,7 +260,7 @@ static int make_ready(struct desk *d, struct session *session, const struct work
         return -1;
     if (!d->is_known && recover(d, e))
         return -1;
-    return d->base < ws->rev && !d->pen.is_blind
+    return (d->base < ws->rev || d->is_behind) && !d->pen.is_blind
                ? desk_catch_up(d, session, ws, /* is_all= */ false, e)
                : 0;
 }

@@ -117,36 +117,68 @@ int bringing_remove(struct bringing *b, const char *path, struct err *e)
 
 int bringing_graft(struct bringing *b, struct err *e)
 {
-    struct graft_result result;
     int data_fd = working_data(b->d->working)->dir_fd;
     if (!desk_has_kernel(b->session))
-        return graft(b->tree_fd, data_fd, GRAFT_UNLINK, &result, e);
-    return session_bring(b->session, b->tree_fd, &result, e);
+        return graft(b->tree_fd, data_fd, GRAFT_UNLINK, &b->result, e);
+    return session_bring(b->session, b->tree_fd, &b->result, e);
 }
 
-/* What could not be put there (something is in the way) counts as what it was before: neither is it the
- * session that deleted it, nor is it forgotten. */
-static int hold(struct desk *d, const char *path, struct err *e)
+static const char is_full[] = "the disk of the server is full",
+                  is_in_the_way[] = "something of the session's own is in its place";
+
+/* Why changes were left out, by the errno of the first. */
+static const char *reason_of(int errnum)
 {
+    switch (errnum) {
+    case ENOSPC:
+    case EDQUOT: return is_full;
+    case EBUSY: return "too much is being brought to sessions at this moment";
+    case ETIME: return "it took too long; when the session has slept, it is there";
+    case EACCES:
+    case EPERM: return "the session has closed the directory that it belongs in";
+    case ENOTDIR:
+    case EISDIR:
+    case EEXIST:
+    case ENOTEMPTY:
+    case ELOOP: return is_in_the_way;
+    default: return "it could not be written to the session's files";
+    }
+}
+
+/* What could not be put there counts as what it was before: neither is it the session that deleted it, nor
+ * is it forgotten. It is named; where that may pass by itself, the next run tries again. */
+static int hold(struct bringing *b, const char *path, const char *reason, struct err *e)
+{
+    struct desk *d = b->d;
     uint64_t since = desk_since(d, path);
     untell_brought(&d->pending, path);
-    return meta_session_hold(d->service->o.meta, d->session, path, since, e) ||
+    b->is_behind = b->is_behind || reason == is_full || reason == reason_of(EBUSY);
+    return capture_unbrought(&d->pending, path, reason, e) ||
+                   meta_session_hold(d->service->o.meta, d->session, path, since, e) ||
                    desk_set_own(d, path, since, /* aside= */ NULL, e)
                ? -1
                : 0;
 }
 
+/* Whether what the tree says of the path is so. Files arrive with the time they have in the tree. */
+static bool has_arrived(const struct bringing *b, const char *path)
+{
+    struct stat want, is;
+    if (fstatat(b->tree_fd, path, &want, AT_SYMLINK_NOFOLLOW))
+        return true; /* what is above it says all */
+    scoped(fd_closep) int fd = below_open(working_data(b->d->working)->dir_fd, path, O_PATH);
+    bool is_file = fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode);
+    if (!S_ISREG(want.st_mode))
+        return !is_file;
+    return is_file && is.st_size == want.st_size && is.st_mtim.tv_sec == want.st_mtim.tv_sec &&
+           is.st_mtim.tv_nsec == want.st_mtim.tv_nsec;
+}
+
 static int check_arrival(struct bringing *b, size_t index, struct err *e)
 {
     const char *path = b->paths[index];
-    struct stat st;
-    if (fstatat(b->tree_fd, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-        return 0;
-    scoped(fd_closep) int fd = below_open(working_data(b->d->working)->dir_fd, path, O_PATH);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        return 0;
-    b->has_failed[index] = true;
-    return hold(b->d, path, e);
+    b->has_failed[index] = !has_arrived(b, path);
+    return b->has_failed[index] ? hold(b, path, reason_of(b->result.first_errno), e) : 0;
 }
 
 int bringing_apply(struct bringing *b, struct err *e)
@@ -158,8 +190,12 @@ int bringing_apply(struct bringing *b, struct err *e)
         return err_set(e, ERR_NO_MEMORY, "bring files");
     b->has_failed = grown;
     memset(grown + b->applied, 0, (b->count - b->applied) * sizeof *grown);
-    if (bringing_graft(b, e))
-        return err_wrap(e, "bring files");
+    if (bringing_graft(b, e)) {
+        if (e->code != ERR_BUSY)
+            return err_wrap(e, "bring files");
+        *e = (struct err){0};
+        b->result = (struct graft_result){.failed = 1, .first_errno = EBUSY};
+    }
     for (; b->applied < b->count; b->applied++)
         if (working_known(b->d->working, b->paths[b->applied], e) ||
             check_arrival(b, b->applied, e))
@@ -212,10 +248,17 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
                      e))
         return -1;
     if (r->is_offline)
-        return desk_uncover(d, f->path, is_gone) ? list_path(b, f->path, e) : hold(d, f->path, e);
+        return desk_uncover(d, f->path, is_gone) ? list_path(b, f->path, e)
+                                                 : hold(b, f->path, is_in_the_way, e);
     if (is_gone)
         return bringing_remove(b, f->path, e);
-    int failed = bringing_put(b, f->path, &f->content, f->changed_us, e);
+    /* In the tree, and from there in the copy. */
+    bool has_room = files_has_room(d->service->o.files, 2 * f->content.size);
+    int failed = has_room ? bringing_put(b, f->path, &f->content, f->changed_us, e) : 0;
+    if (!has_room || (failed && e->code == ERR_NO_SPACE)) {
+        *e = (struct err){0};
+        return hold(b, f->path, is_full, e);
+    }
     if (!failed || e->code != ERR_NOT_FOUND || is_current(d, f))
         return failed;
     *e = (struct err){0}; /* purged meanwhile; what became of the file comes next time */
@@ -272,9 +315,9 @@ static int bring_all(struct round *r, uint64_t since, struct err *e)
 static uint64_t beginning(const struct desk *d, bool is_all)
 {
     uint64_t first = d->base;
-    for (size_t i = 0; i < d->own.count && is_all; i++) {
+    for (size_t i = 0; i < d->own.count && (is_all || d->is_behind); i++) {
         const struct session_path *own = &d->own.items[i];
-        if (own->aside)
+        if (own->aside && is_all)
             return 0;
         first = own->rev < first ? own->rev : first;
     }
@@ -297,6 +340,7 @@ static int settle(struct bringing *b, struct err *e)
     for (size_t i = 0; i < count; i++)
         desk_drop_own(d, arrived[i]);
     d->base = b->ws->rev;
+    d->is_behind = b->is_behind;
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/graft.h"
 #include "service/checkout.h"
 #include "service/desk.h"
 #include "workspace/files.h"
@@ -43,6 +44,7 @@ struct desk {
     bool is_known;    /* the next look finds only what changed; otherwise all there is */
     bool is_marked;   /* "awake" is there */
     bool has_unsaved; /* the last look found what could not be kept */
+    bool is_behind;   /* what others changed could not be brought; the next run tries again */
     uint64_t base;
     struct session_paths own;
     struct capture pending; /* kept by desk_glance, brought by desk_ready; for the next desk_keep */
@@ -89,8 +91,10 @@ struct bringing {
     int tree_fd;     /* DATA/live/SES/bring */
     bool is_undoing; /* it is the session's own change, and told as one */
     char **paths;
-    size_t count, applied; /* so many of them are in the copy already */
-    bool *has_failed;      /* for each of these; NULL: none has been tried */
+    size_t count, applied;      /* so many of them are in the copy already */
+    bool *has_failed;           /* for each of these; NULL: none has been tried */
+    struct graft_result result; /* of the last of them */
+    bool is_behind;             /* something did not come that may come next time */
 };
 int bringing_begin(struct bringing *b, struct err *e);
 int bringing_put(struct bringing *b, const char *path, const struct content *content,

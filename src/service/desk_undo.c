@@ -1,4 +1,5 @@
 /* desk_undo.c -- what runs changed, as it was before; going back to it. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +89,12 @@ static int undo(struct desk *d, struct bringing *b, uint64_t run, struct err *e)
     for (size_t i = d->undo_count; i-- > 0 && d->undo[i].run >= run;)
         if (put_back(b, &d->undo[i], e))
             return -1;
-    return b->count > 0 && bringing_graft(b, e) ? -1 : 0;
+    if (b->count == 0)
+        return 0;
+    if (bringing_graft(b, e))
+        return -1;
+    int why = b->result.first_errno;
+    return why == ETIME || why == ECHILD ? err_sys(e, why, "put files back") : 0;
 }
 
 int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e)

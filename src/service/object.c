@@ -154,6 +154,19 @@ static void put_reason(struct json_writer *w, const struct not_captured *missed)
     put_field(w, "reason", text.failed ? missed->reason : text.bytes);
 }
 
+static void put_unbrought(struct json_writer *w, const struct capture *c)
+{
+    jw_key(w, "not_brought");
+    jw_array(w);
+    for (size_t i = 0; i < c->unbrought_count; i++) {
+        jw_object(w);
+        put_field(w, "path", c->unbrought[i].path);
+        put_reason(w, &c->unbrought[i]);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
 static void put_files(struct json_writer *w, const char *workspace, const struct capture *c)
 {
     jw_key(w, "files");
@@ -170,8 +183,10 @@ static void put_files(struct json_writer *w, const char *workspace, const struct
         jw_end_object(w);
     }
     jw_end_array(w);
-    if (workspace)
+    if (workspace) {
         put_brought(w, c);
+        put_unbrought(w, c);
+    }
 }
 
 /* Versions that the run had before it. */
@@ -200,6 +215,7 @@ static void put_truncated(struct json_writer *w, const struct run *run)
     put_number(w, "stderr", keep_dropped(&run->err));
     put_number(w, "displays", run->displays_dropped);
     put_number(w, "not_saved", run->files.missed_more);
+    put_number(w, "not_brought", run->files.unbrought_more);
     jw_end_object(w);
 }
 

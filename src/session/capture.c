@@ -47,6 +47,9 @@ void capture_done(struct capture *c)
         free(c->missed[i].more);
     }
     free(c->missed);
+    for (size_t i = 0; i < c->unbrought_count; i++)
+        free(c->unbrought[i].path);
+    free(c->unbrought);
     for (size_t i = 0; i < c->brought_count; i++)
         free(c->brought[i].path);
     free(c->brought);
@@ -65,6 +68,26 @@ int capture_miss(struct capture *c, const char *path, const char *reason, struct
     if (!copy)
         return err_set(e, ERR_NO_MEMORY, "list what was missed");
     c->missed[c->missed_count++] = (struct not_captured){.path = copy, .reason = reason};
+    return 0;
+}
+
+int capture_unbrought(struct capture *c, const char *path, const char *reason, struct err *e)
+{
+    for (size_t i = 0; i < c->unbrought_count; i++)
+        if (strcmp(c->unbrought[i].path, path) == 0) {
+            c->unbrought[i].reason = reason;
+            return 0;
+        }
+    if (c->unbrought_count == CAPTURE_MISSED_MAX) {
+        c->unbrought_more++;
+        return 0;
+    }
+    if (!c->unbrought && !(c->unbrought = calloc(CAPTURE_MISSED_MAX, sizeof *c->unbrought)))
+        return err_set(e, ERR_NO_MEMORY, "list what was not brought");
+    char *copy = strdup(path);
+    if (!copy)
+        return err_set(e, ERR_NO_MEMORY, "list what was not brought");
+    c->unbrought[c->unbrought_count++] = (struct not_captured){.path = copy, .reason = reason};
     return 0;
 }
 

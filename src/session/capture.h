@@ -110,6 +110,11 @@ struct capture {
     size_t missed_more;
     struct brought_file *brought; /* not by a capture, either */
     size_t brought_count;
+    struct not_captured
+        *unbrought; /* nor these: what others changed and could not be brought; bounded
+                                       like `missed` */
+    size_t unbrought_count;
+    size_t unbrought_more;
 };
 
 /* Records what is below `dir_fd`, and waits for the clock's next tick (milliseconds) if a file was
@@ -129,6 +134,8 @@ void capture_done(struct capture *c);
 
 /* Adds to the list of what was missed; `reason` is static. */
 int capture_miss(struct capture *c, const char *path, const char *reason, struct err *e);
+/* Adds to the list of what was not brought; a path is in it once. `reason` is static. */
+int capture_unbrought(struct capture *c, const char *path, const char *reason, struct err *e);
 
 /* The same, and makes *state what was found, so that the next call reports what differs from now.
  * Files that could not be read for a passing reason are reported again by the next. On failure

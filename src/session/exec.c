@@ -408,8 +408,9 @@ static const char *reason(const struct run *run)
             return "The server's disk is nearly full, and what is left is kept in reserve: this is not "
                    "the session's own limit. Delete files that are not needed, in /mnt/data and from the "
                    "workspace's trash (purge), or ask the operator to make room.";
-        return "/mnt/data grew over its limit and the session was ended. Delete what is not needed, "
-               "write less, or ask for more disk.";
+        return "/mnt/data grew over its limit (limits.disk_mb) and the session was ended. Delete what is "
+               "not needed, write less, or ask for more disk. Changing a file of the workspace "
+               "may count all of it.";
     case END_CRASHED:
         return "The Python interpreter itself died (not an exception). Native code, os._exit, closed "
                "descriptors or a signal did it.";
@@ -424,9 +425,24 @@ static const char *reason(const struct run *run)
     return NULL;
 }
 
+/* EFBIG, as Python words it: a write, or the copy that changing a file of a lower layer begins with. */
+static bool is_file_too_large(const struct run *run)
+{
+    static const char begins[] = "[Errno 27]";
+    return run->error.name && strcmp(run->error.name, "OSError") == 0 && run->error.message &&
+           strncmp(run->error.message, begins, sizeof begins - 1) == 0;
+}
+
 static void advise(struct run *run)
 {
     const char *why = reason(run);
+    if (!*run->hint && run->end == END_ERROR && !why && is_file_too_large(run))
+        snprintf(
+            run->hint, sizeof run->hint,
+            "A file written here may have at most %llu MiB (limits.disk_mb). A larger one can be "
+            "read; changing it in place copies it first. Use a session with a larger disk_mb, or "
+            "write what is new to another file. Variables are kept.",
+            (unsigned long long)(run->limits.file_bytes >> 20));
     if (*run->hint || !why)
         return;
     snprintf(run->hint, sizeof run->hint, "%s%s", why,

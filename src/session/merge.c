@@ -26,11 +26,9 @@ static int bring(struct kernel *k, int changes_fd, struct graft_result *ret, str
     int why = k->answer.status;
     if (why == EBUSY)
         return err_set(e, ERR_BUSY, "changes are being brought to this session or too many others");
-    if (why == ETIME)
-        return err_set(e, ERR_UNAVAILABLE, "the changes could not be brought in time");
-    if (why)
-        return err_sys(e, why, "bring changes to a session");
     tell(&k->answer, ret);
+    if (why) /* somewhere in the middle */
+        *ret = (struct graft_result){.failed = 1, .first_errno = why};
     return 0;
 }
 

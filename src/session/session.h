@@ -140,8 +140,10 @@ int session_wake(struct session *s, const struct jail_data *data, struct err *e)
 
 /* Applies a tree of changes (base/graft.h) to the data directory of a session that is awake, as its own
  * code could do it: paths that this cannot be done with are left out and counted. What is brought does
- * not count as its growth. Fails with ERR_CONFLICT when it is not awake (then the tree can be grafted
- * directly), or with ERR_UNAVAILABLE when it could not be done or not to the end. Blocks. */
+ * not count as its growth, and may be larger than a file of its own. When it was not done to the end (ETIME: it
+ * took too long), that is `first_errno`, and which of them are there has to be looked for. Fails with
+ * ERR_CONFLICT when it is not awake (then the tree can be grafted directly), or with ERR_BUSY when too
+ * much is being brought. Blocks. */
 int session_bring(struct session *s, int changes_fd, struct graft_result *ret, struct err *e);
 
 /* What is due after a run, but not while somebody waits for its answer: the snapshot of what it

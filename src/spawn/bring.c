@@ -5,6 +5,8 @@
  * not be able to lead whoever applies them anywhere else. So it is done by a child of ours that can
  * do no more than the session: its uid, no privileges, limits, two directories that it has
  * descriptors of, and Landlock around those. It sees none of the session's processes, nor they it.
+ * What is brought is the engine's to bound: how large a file of the session's own may be, and how much it may
+ * grow, say nothing about files of others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,8 +29,8 @@
 #include "spawn/jail_int.h"
 
 enum {
-    BRINGING_MAX = 8, /* at a time, for all jails together */
-    BRING_MS = 60000, /* how long it may take */
+    BRINGING_MAX = 32, /* at a time, for all jails together */
+    BRING_MS = 60000,  /* how long it may take */
     BRING_CPU_S = 60,
     BRING_FILES = 256,     /* descriptors */
     BRING_DATA = 64 << 20, /* bytes, beside what we have ourselves */
@@ -83,7 +86,7 @@ static uint64_t data_bytes(void)
 /* Each step or the first errno. */
 static int give_up_everything(const struct jail *j)
 {
-    const struct confine_limits limits = {.file_bytes = j->limits.file_bytes,
+    const struct confine_limits limits = {.file_bytes = RLIM_INFINITY,
                                           .open_files = BRING_FILES,
                                           .pids = 1,
                                           .data_bytes = data_bytes() + BRING_DATA,

@@ -56,6 +56,15 @@ int files_check_space(struct files *f, struct err *e)
     return files_check_room(f, ROOM_FOR_FILES, 0, e);
 }
 
+bool files_has_room(const struct files *f, uint64_t bytes)
+{
+    struct statvfs disk;
+    if (f->o.space_fd < 0 || fstatvfs(f->o.space_fd, &disk))
+        return true; /* writing will tell */
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return free_bytes >= f->o.reserve_bytes && free_bytes - f->o.reserve_bytes >= bytes;
+}
+
 /* ---- reading ---- */
 
 /* What is at the path now, at that version. */

@@ -99,6 +99,8 @@ enum room_use {
 int files_check_room(struct files *f, enum room_use use, uint64_t bytes, struct err *e);
 /* For files from outside, of any size. */
 int files_check_space(struct files *f, struct err *e);
+/* Whether so many bytes more leave the reserve as it is; asks the disk. */
+bool files_has_room(const struct files *f, uint64_t bytes);
 
 /* ---- changes ---- */
 
