@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/scope.h"
 #include "base/tree.h"
 #include "service/desk_int.h"
@@ -18,7 +19,7 @@
 #include "session/working.h"
 #include "workspace/files.h"
 
-enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, NEWS_PAGE = 1000 };
 static const char awake[] = "awake";
 
 /* That we may not is our own fault, not something a client could do anything about. */
@@ -72,6 +73,7 @@ int desk_open(const struct desk_options *options, struct desk **ret, struct err 
         desk_close(d);
         return fault(e);
     }
+    d->has_others = d->is_behind = !d->is_new; /* that is not written down */
     if (!d->is_new && desk_load_own(d, e)) {
         desk_close(d);
         return -1;
@@ -176,13 +178,10 @@ int desk_mount(struct desk *d, const struct workspace_row *ws, struct err *e)
 
 /* ---- ready ---- */
 
-/* Decided once: a plain copy that a session has written to must not become a layer, since it may hold
- * marks that overlayfs would believe. */
+/* Of a new copy; a plain one may become an overlay later (desk_thin.c). */
 static int choose_kind(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
-    bool is_large = ws->files > DESK_PLAIN_FILES || ws->bytes > DESK_PLAIN_BYTES;
-    if (!d->is_new || d->pen.is_blind || !is_large || !d->service->o.has_overlay ||
-        d->service->is_flat)
+    if (!d->is_new || !desk_may_layer(d, ws))
         return 0;
     if (mkdirat(d->dir_fd, "work", 0700) && errno != EEXIST)
         return err_sys(e, errno, "make the session's directory");
@@ -248,6 +247,27 @@ static int mark_awake(struct desk *d, struct err *e)
     return 0;
 }
 
+/* The copy costs more than it has to until the next time. */
+static void thin(struct desk *d, const struct workspace_row *ws)
+{
+    struct err e = {0};
+    if (desk_thin(d, ws, &e))
+        log_line(d->service->o.log, LOG_WARNING, "a working copy could not be made smaller",
+                 LOG_STR("session", d->session), LOG_STR("why", e.text));
+}
+
+/* The workspace has grown since the copy was made: what it has of others is in layers from now on. */
+static int move_to_layers(struct desk *d, const struct workspace_row *ws, struct err *e)
+{
+    const struct author author = desk_author(d);
+    if (d->is_overlay || !desk_may_layer(d, ws))
+        return 0;
+    if (desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, NULL, e))
+        return err_wrap(e, "keep what the session wrote");
+    thin(d, ws);
+    return desk_mount(d, ws, e);
+}
+
 static int make_ready(struct desk *d, struct session *session, const struct workspace_row *ws,
                       struct err *e)
 {
@@ -260,25 +280,11 @@ static int make_ready(struct desk *d, struct session *session, const struct work
         return -1;
     if (!d->is_known && recover(d, e))
         return -1;
+    if (is_at_rest && move_to_layers(d, ws, e))
+        return -1;
     return (d->base < ws->rev || d->is_behind) && !d->pen.is_blind
                ? desk_catch_up(d, session, ws, /* is_all= */ false, e)
                : 0;
-}
-
-bool desk_flatten(struct desk *d)
-{
-    pthread_mutex_lock(&d->lock);
-    bool is_fit = d->is_overlay && unlinkat(d->dir_fd, "work", AT_REMOVEDIR) == 0;
-    if (is_fit) {
-        working_close(d->working);
-        d->working = NULL;
-        checkout_release(d->service->checkouts, &d->checkout);
-        d->is_overlay = false;
-        d->is_new = true;
-        d->service->is_flat = true;
-    }
-    pthread_mutex_unlock(&d->lock);
-    return is_fit;
 }
 
 int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret, struct err *e)
@@ -293,6 +299,52 @@ int desk_ready(struct desk *d, struct session *session, const struct jail_data *
     pthread_mutex_unlock(&d->lock);
     workspace_row_done(&ws);
     return failed ? -1 : 0;
+}
+
+/* How much of others would have to be copied; stops when it is more than `enough`. */
+static int count_news(struct desk *d, uint64_t enough, uint64_t *ret_bytes, uint64_t *ret_files,
+                      struct err *e)
+{
+    uint64_t after = d->base;
+    *ret_bytes = *ret_files = 0;
+    for (bool has_more = true; has_more && *ret_bytes <= enough;) {
+        struct file_rows rows;
+        if (meta_file_changes_after(d->service->o.meta, d->workspace, d->base, after, NEWS_PAGE,
+                                    &rows, e))
+            return -1;
+        for (size_t i = 0; i < rows.count; i++) {
+            const struct file_row *f = &rows.items[i];
+            after = f->rev;
+            if (f->state != FILE_LIVE || f->kind != FILE_REGULAR ||
+                f->rev <= desk_since(d, f->path))
+                continue;
+            *ret_bytes += f->content.size;
+            ++*ret_files;
+        }
+        has_more = rows.has_more;
+        file_rows_done(&rows);
+    }
+    return 0;
+}
+
+bool desk_wants_layers(struct desk *d, struct session *session)
+{
+    struct workspace_row ws;
+    struct session_info info;
+    uint64_t bytes = 0, files = 0;
+    struct err ignored = {0}; /* then files are copied */
+    session_look(session, &info);
+    if (!life_has_kernel(info.life) || info.snapshots > 0 ||
+        files_workspace_known(d->service->o.files, d->workspace, &ws, &ignored))
+        return false;
+    pthread_mutex_lock(&d->lock);
+    bool is_so = d->base < ws.rev && desk_may_layer(d, &ws) &&
+                 count_news(d, DESK_PLAIN_BYTES + info.memory_bytes, &bytes, &files, &ignored) == 0;
+    is_so = is_so && bytes > info.memory_bytes &&
+            (d->copied_bytes + bytes > DESK_PLAIN_BYTES || files > DESK_PLAIN_FILES);
+    pthread_mutex_unlock(&d->lock);
+    workspace_row_done(&ws);
+    return is_so;
 }
 
 int desk_refresh(struct desk *d, struct session *session, struct err *e)
@@ -326,6 +378,20 @@ static int look_at_leftovers(struct desk *d, struct err *e)
     return failed ? -1 : 0;
 }
 
+/* Not of a session that is closed, whose copy goes, nor when the server stops and others wait. */
+static void rest_thin(struct desk *d, struct session *session)
+{
+    struct workspace_row ws;
+    struct session_info info;
+    struct err ignored = {0}; /* then it is done when it wakes */
+    session_look(session, &info);
+    if (d->is_new || info.life == LIFE_GONE || d->service->is_stopping ||
+        files_workspace_known(d->service->o.files, d->workspace, &ws, &ignored))
+        return;
+    thin(d, &ws);
+    workspace_row_done(&ws);
+}
+
 int desk_rest(struct desk *d, struct session *session, struct err *e)
 {
     struct capture found = {0};
@@ -335,6 +401,8 @@ int desk_rest(struct desk *d, struct session *session, struct err *e)
     if (!failed && d->working && !desk_has_kernel(session)) {
         failed = desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, &found, e);
         capture_done(&found);
+        if (!failed)
+            rest_thin(d, session);
         if (d->is_overlay) {
             working_close(d->working);
             d->working = NULL;
@@ -367,6 +435,8 @@ int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struc
     to->is_overlay = d->is_overlay;
     to->is_new = false;
     to->base = d->base;
+    to->has_others = d->has_others;
+    to->is_behind = d->is_behind;
     for (size_t i = 0; i < d->own.count && !failed; i++)
         failed =
             desk_set_own(to, d->own.items[i].path, d->own.items[i].rev, d->own.items[i].aside, e);

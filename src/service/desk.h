@@ -5,7 +5,11 @@
  *     DATA/live/SES/awake    there while a kernel may write: what a server finds when it starts
  *
  * A copy is plain while its workspace is small; otherwise it lies over a checkout (checkout.h), so that
- * a session begins at once however much there is.
+ * a session begins at once however much there is, and costs what it changed itself. A plain one moves to
+ * layers when its session sleeps or wakes and the workspace has grown (desk_thin.c). What others changed is
+ * copied to a session that is awake, up to DESK_PLAIN_BYTES; for more it is put to sleep for a moment
+ * (desk_wants_layers). One that cannot sleep then has copies until it does; in the container tiers, where there
+ * are no layers, every copy is whole.
  *
  *     desk_ready(d, session, &data, e)        before anything that may start or use a kernel
  *     session_run(session, data, ...)
@@ -77,10 +81,14 @@ struct pen desk_pen(struct desk *d);
 int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret,
                struct err *e);
 
-/* The jail could not be made: a copy that is an overlay, in which nothing has happened yet, becomes a plain
- * one, and so does every other that is made from now on, since the file system of DATA seems not to
- * have what overlays need. False: it is not so. */
-bool desk_flatten(struct desk *d);
+/* Whether so much of others is to be brought to a session that is awake that it had better sleep for a
+ * moment, if it can: then it wakes with layers that have it, and no copy of its own is made. */
+bool desk_wants_layers(struct desk *d, struct session *session);
+
+/* No jail could be made with its layers: a copy that is an overlay, at the workspace's head and used by no
+ * kernel, becomes a plain one, and every other is plain that is made from now on, since the file system of
+ * DATA seems not to have what overlays need. */
+int desk_flatten(struct desk *d, struct err *e);
 
 /* Brings everything to the workspace's head, also what is held back because both sides changed it. */
 int desk_refresh(struct desk *d, struct session *session, struct err *e);

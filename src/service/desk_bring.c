@@ -102,6 +102,8 @@ int bringing_put(struct bringing *b, const char *path, const struct content *con
 {
     if (make_room(b, path, e))
         return -1;
+    b->d->has_others = true;
+    b->d->copied_bytes += content->size;
     return materialise(b->d->service->o.files, b->ws, content, b->tree_fd, path, changed_us, e) ||
                    list_path(b, path, e)
                ? -1
@@ -119,7 +121,8 @@ int bringing_graft(struct bringing *b, struct err *e)
 {
     int data_fd = working_data(b->d->working)->dir_fd;
     if (!desk_has_kernel(b->session))
-        return graft(b->tree_fd, data_fd, GRAFT_UNLINK, &b->result, e);
+        return graft(b->tree_fd, data_fd, b->d->is_overlay ? GRAFT_WHITEOUT : GRAFT_UNLINK,
+                     &b->result, e);
     return session_bring(b->session, b->tree_fd, &b->result, e);
 }
 
@@ -366,11 +369,29 @@ int desk_catch_up(struct desk *d, struct session *session, const struct workspac
     return failed ? err_wrap(e, "bring what others changed") : 0;
 }
 
-/* ---- a new plain copy ---- */
+/* ---- a plain copy ---- */
+
+static int fill_one(struct desk *d, const struct workspace_row *ws, int data_fd,
+                    const struct file_row *f, struct err *e)
+{
+    struct stat st;
+    char path[PATH_BYTES_MAX + 3];
+    /* The way to something in a directory is the directory itself. */
+    (void)snprintf(path, sizeof path, f->kind == FILE_DIR ? "%s/." : "%s", f->path);
+    if (f->state != FILE_LIVE || !materialise_fits(data_fd, path) ||
+        fstatat(data_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    if (f->kind != FILE_DIR)
+        return materialise(d->service->o.files, ws, &f->content, data_fd, path, f->changed_us, e);
+    scoped(fd_closep) int at = -1;
+    const char *name;
+    return materialise_way(data_fd, path, &at, &name, e);
+}
 
 int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
     uint64_t after = 0;
+    d->has_others = true;
     scoped(fd_closep) int data_fd = openat(d->dir_fd, "data", OPEN_DIR);
     if (data_fd < 0)
         return err_sys(e, errno, "open the working copy");
@@ -381,20 +402,8 @@ int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e)
                                     &rows, e))
             return -1;
         for (size_t i = 0; i < rows.count && !failed; i++) {
-            const struct file_row *f = &rows.items[i];
-            after = f->rev;
-            if (f->state != FILE_LIVE)
-                continue;
-            if (f->kind == FILE_DIR) {
-                char below[PATH_BYTES_MAX + 3]; /* the way to something in it is itself */
-                scoped(fd_closep) int at = -1;
-                const char *name;
-                (void)snprintf(below, sizeof below, "%s/.", f->path);
-                failed = materialise_way(data_fd, below, &at, &name, e);
-            } else {
-                failed = materialise(d->service->o.files, ws, &f->content, data_fd, f->path,
-                                     f->changed_us, e);
-            }
+            after = rows.items[i].rev;
+            failed = fill_one(d, ws, data_fd, &rows.items[i], e);
         }
         has_more = rows.has_more;
         file_rows_done(&rows);

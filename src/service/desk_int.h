@@ -1,5 +1,5 @@
 /* desk_int.h -- the inside of a desk: desk.c (its life), desk_keep.c (to the workspace), desk_bring.c
- * (from the workspace), desk_pen.c (in whose name), desk_uncover.c, desk_undo.c (back), desk_own.c (whose path is whose), desk_reads.c (what runs read), desk_tell.c (what happened). */
+ * (from the workspace), desk_thin.c (what it need not have itself), desk_pen.c (in whose name), desk_uncover.c, desk_undo.c (back), desk_own.c (whose path is whose), desk_reads.c (what runs read), desk_tell.c (what happened). */
 #ifndef SERVICE_DESK_INT_H
 #define SERVICE_DESK_INT_H
 
@@ -40,11 +40,13 @@ struct desk {
     struct working *working;
     struct checkout checkout; /* what it lies on; empty: plain, or not mounted */
     bool is_overlay;
-    bool is_new;      /* nothing is in it yet */
-    bool is_known;    /* the next look finds only what changed; otherwise all there is */
-    bool is_marked;   /* "awake" is there */
-    bool has_unsaved; /* the last look found what could not be kept */
-    bool is_behind;   /* what others changed could not be brought; the next run tries again */
+    bool is_new;           /* nothing is in it yet */
+    bool is_known;         /* the next look finds only what changed; otherwise all there is */
+    bool is_marked;        /* "awake" is there */
+    bool has_unsaved;      /* the last look found what could not be kept */
+    bool is_behind;        /* what others changed could not be brought; the next run tries again */
+    bool has_others;       /* there may be files in it that others made */
+    uint64_t copied_bytes; /* of such files, since it last let go of them */
     uint64_t base;
     struct session_paths own;
     struct capture pending; /* kept by desk_glance, brought by desk_ready; for the next desk_keep */
@@ -78,7 +80,8 @@ void desk_forget_gone(struct desk *d, const char *path); /* it is there again */
 /* Hands them over, to be told once more: the caller's, as names of malloc'ed texts. */
 char **desk_take_gone(struct desk *d, size_t *ret_count);
 
-/* desk_keep.c: look, commit, tell. */
+/* desk_keep.c: look, commit, tell. Whether the copy itself has a file there, or may have one. */
+bool desk_is_there(const struct desk *d, const char *path);
 int desk_commit(struct desk *d, const struct author *author, enum commit_kind kind, uint64_t run,
                 struct capture *ret, struct err *e);
 
@@ -115,8 +118,14 @@ bool desk_was_bringing(const struct desk *d, const char *path, uint64_t size,
 /* to the workspace's head. `is_all`: also what is held back. */
 int desk_catch_up(struct desk *d, struct session *session, const struct workspace_row *ws,
                   bool is_all, struct err *e);
-/* A plain copy that is new: everything there is. */
+/* A plain copy: everything there is, where the session has nothing of its own. */
 int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e);
+
+/* desk_thin.c: no kernel uses the copy, and what could be kept of it has been. Whether it would be an overlay if
+ * it were made now; what the layers of the head show goes from it, and a plain one may become an overlay:
+ * then desk_mount. */
+bool desk_may_layer(const struct desk *d, const struct workspace_row *ws);
+int desk_thin(struct desk *d, const struct workspace_row *ws, struct err *e);
 
 /* desk.c */
 bool desk_has_kernel(struct session *session);

@@ -225,7 +225,7 @@ static int on_deleted(void *arg, const char *path, struct err *e)
 }
 
 /* A plain copy of which nothing is known: what the session had deleted shows only by its absence. */
-static bool is_there(const struct desk *d, const char *path)
+bool desk_is_there(const struct desk *d, const char *path)
 {
     struct stat st;
     scoped(fd_closep) int fd = below_open(working_data(d->working)->dir_fd, path, O_PATH);
@@ -249,7 +249,7 @@ static int find_missing(struct keeping *k, struct err *e)
         for (size_t i = 0; i < rows.count && !failed; i++) {
             const struct file_row *f = &rows.items[i];
             bool is_ours = f->kind == FILE_REGULAR && f->rev <= desk_since(k->d, f->path);
-            if (is_ours && !is_there(k->d, f->path))
+            if (is_ours && !desk_is_there(k->d, f->path))
                 failed = on_deleted(k, f->path, e);
         }
         file_rows_done(&rows);
@@ -267,7 +267,7 @@ static int tell_gone(struct keeping *k, struct err *e)
     char **gone = desk_take_gone(k->d, &count);
     int failed = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!failed && k->d->is_known && !is_there(k->d, gone[i]))
+        if (!failed && k->d->is_known && !desk_is_there(k->d, gone[i]))
             failed = on_deleted(k, gone[i], e);
         free(gone[i]);
     }

@@ -34,7 +34,8 @@ static void keep_left(struct service *s, const char *session)
     if (turn_take(&seat->turn, &place, /* is_patient= */ false, &e) == 0) {
         /* Whoever uses it first does the same; then it is done already. */
         if (turn_await(&seat->turn, &place, &e) == 0 &&
-            (seat_ready(seat, &data, &e) || desk_rest(seat->desk, seat->session, &e)))
+            (desk_ready(seat->desk, seat->session, &data, &e) ||
+             desk_rest(seat->desk, seat->session, &e)))
             log_line(s->o.log, LOG_ERROR, "what a session left was not kept",
                      LOG_STR("session", session), LOG_STR("why", e.text));
         turn_leave(&seat->turn, &place);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/scope.h"
 #include "service/desk.h"
@@ -78,19 +79,46 @@ int seat_hand(struct seat *seat, const struct who *who, const char *run, struct 
     return 0;
 }
 
-int seat_ready(struct seat *seat, const struct jail_data **ret, struct err *e)
-{
-    return desk_ready(seat->desk, seat->session, ret, e);
-}
-
-/* ---- memory ---- */
-
 static bool is_awake(struct seat *seat)
 {
     struct session_info info;
     session_look(seat->session, &info);
     return life_has_kernel(info.life);
 }
+
+/* What others changed is much: it is not copied into a session that can sleep. */
+static void move_to_layers(struct seat *seat)
+{
+    struct err ignored = {0}; /* then it is copied */
+    if (desk_wants_layers(seat->desk, seat->session))
+        (void)seat_doze(seat, /* must= */ false, &ignored);
+}
+
+/* The first jail of all with layers shows whether they can be where the copies lie. */
+static int try_layers(struct seat *seat, const struct jail_data **data, struct err *e)
+{
+    struct service *s = seat->service;
+    if (session_wake(seat->session, *data, e) == 0) {
+        s->has_layers = true;
+        return 0;
+    }
+    if (e->code != ERR_UNAVAILABLE)
+        return -1;
+    log_line(s->o.log, LOG_WARNING, "workspaces are copied from now on", LOG_STR("why", e->text));
+    *e = (struct err){0};
+    return desk_flatten(seat->desk, e) || desk_ready(seat->desk, seat->session, data, e) ? -1 : 0;
+}
+
+int seat_ready(struct seat *seat, const struct jail_data **ret, struct err *e)
+{
+    move_to_layers(seat);
+    if (desk_ready(seat->desk, seat->session, ret, e))
+        return -1;
+    bool is_first = (*ret)->lower_count > 0 && !seat->service->has_layers && !is_awake(seat);
+    return is_first ? try_layers(seat, ret, e) : 0;
+}
+
+/* ---- memory ---- */
 
 /* How many are awake, and the one that has been idle longest, held. */
 static size_t count_awake(struct service *s, struct seat **ret_oldest)
@@ -224,6 +252,7 @@ int seat_refresh(struct seat *seat, const struct who *who, struct err *e)
     struct seat_use use;
     if (may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
+    move_to_layers(seat);
     int failed = desk_refresh(seat->desk, seat->session, e);
     seat_end(&use);
     return failed;

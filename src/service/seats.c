@@ -306,17 +306,9 @@ static int fill_row(struct service *s, const struct who *who, const struct seat_
 static int start(struct seat *seat, struct err *e)
 {
     const struct jail_data *data;
-    if (seat_make_room(seat, e) || seat_ready(seat, &data, e))
+    if (seat_make_room(seat, e) || seat_ready(seat, &data, e) ||
+        session_wake(seat->session, data, e))
         return -1;
-    if (session_wake(seat->session, data, e)) {
-        if (e->code != ERR_UNAVAILABLE || !desk_flatten(seat->desk))
-            return -1;
-        log_line(seat->service->o.log, LOG_WARNING, "workspaces are copied from now on",
-                 LOG_STR("why", e->text));
-        *e = (struct err){0};
-        if (seat_ready(seat, &data, e) || session_wake(seat->session, data, e))
-            return -1;
-    }
     seat_touch(seat);
     return 0;
 }

@@ -116,7 +116,8 @@ struct service {
     bool is_closing;
     struct service_info info; /* the figures that only grow */
     struct checkouts *checkouts;
-    atomic_bool is_flat; /* overlays do not work where the copies lie */
+    atomic_bool is_flat;    /* overlays do not work where the copies lie */
+    atomic_bool has_layers; /* they do: there has been one */
     pthread_t keeper, scribe;
     bool has_scribe;
     int64_t keeper_until_us; /* it sleeps until then; 0: it is at work */

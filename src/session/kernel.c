@@ -122,12 +122,6 @@ static void let_go(struct kernel *k)
     free(k);
 }
 
-void kernel_abandon(struct kernel *k)
-{
-    if (k)
-        let_go(k); /* whoever holds the handle owns the jail: the spawner ends it */
-}
-
 void kernel_free(struct kernel *k)
 {
     if (!k)

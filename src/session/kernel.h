@@ -62,10 +62,6 @@ int kernel_attach(struct kernel *k, const struct jail_data *data, struct err *e)
 /* Ends the jail if it still runs, waits until the spawner has cleaned up, frees. NULL is fine. */
 void kernel_free(struct kernel *k);
 
-/* The same, but does not wait: the jail is gone some milliseconds later. For one in which nothing moves
- * any more, as after it has written itself down: no thread or child could still touch its files. */
-void kernel_abandon(struct kernel *k);
-
 /* Runs a piece of code. Returns 0 whatever became of the code: *ret says what, and is the caller's
  * to run_done. Fails only when there was no run: ERR_CONFLICT (not idle), ERR_INVALID, ERR_LIMIT.
  * `sink` may be NULL. Blocks. */

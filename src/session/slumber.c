@@ -65,15 +65,12 @@ static int make_head(const struct session *s, enum sleeper_kind kind, struct sle
     return copy_names(&ret->lost, kernel_lost(s->kernel), e);
 }
 
-/* Its file is durable: the kernel can go. In one that could write itself down nothing moves, so nobody
- * has to wait for its end; in another the code may still be at work on its files, and an overlay
- * has to be gone before there can be another of the same layers. */
-static void fall_asleep(struct session *s, enum sleeper_kind kind, uint64_t size)
+/* Its file is durable: the kernel can go. Its end is waited for: from then on nobody writes to its files,
+ * which its owner may make a layer of (service/desk_thin.c), and an overlay has to be gone before there can be
+ * another of the same layers. */
+static void fall_asleep(struct session *s, uint64_t size)
 {
-    if (kind == SLEEPER_DELTA && s->data.lower_count == 0)
-        kernel_abandon(session_leave_kernel(s));
-    else
-        session_drop_kernel(s);
+    session_drop_kernel(s);
     pthread_mutex_lock(&s->lock);
     s->generation++;
     s->sleep_bytes = size;
@@ -89,7 +86,7 @@ static int commit(struct session *s, struct sleeper_draft *d, struct sleeper *he
     memcpy(head->body_sha256, report->sha256, sizeof head->body_sha256);
     if (sleeper_commit(d, head, &ret->size, e))
         return -1;
-    fall_asleep(s, head->kind, ret->size);
+    fall_asleep(s, ret->size);
     return 0;
 }
 
