@@ -114,7 +114,8 @@ int meta_usage_get(struct meta *m, const char *key, int64_t day, struct usage_ro
 
 /* ---- sessions ---- */
 
-/* Fails with ERR_LIMIT when there are too many open ones (row->principal_max, key_max). */
+/* Fails with ERR_LIMIT when there are too many open ones (row->principal_max, key_max). One with a parent begins
+ * with the state that the parent has now. */
 int meta_session_insert(struct meta *m, const struct session_row *row, enum meta_when when,
                         struct err *e);
 int meta_session_get(struct meta *m, const char *id, struct session_row *ret, struct err *e);
@@ -152,7 +153,8 @@ enum { RUN_OBJECT_MAX = 192 << 20 }; /* bytes of JSON: displays are base64 there
 int meta_run_insert(struct meta *m, const struct run_row *row, enum meta_when when, struct err *e);
 
 /* Writes everything that changes in a run's life: status, end, state, hint, started, duration, cpu,
- * peak and object. One that is done stays as it is: ERR_CONFLICT (nobody is told with SOON). */
+ * peak and object; of one that has a number, also what state it began with, and that its session has the one
+ * it left. One that is done stays as it is: ERR_CONFLICT (nobody is told with SOON). */
 int meta_run_update(struct meta *m, const struct run_row *row, enum meta_when when, struct err *e);
 int meta_run_get(struct meta *m, const char *id, struct run_row *ret, struct err *e);
 

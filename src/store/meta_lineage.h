@@ -26,6 +26,15 @@ int meta_run_inputs(struct meta *m, const char *run, struct input_rows *ret, str
 int meta_version_readers(struct meta *m, const char *file, uint64_t version, uint32_t limit,
                          struct run_rows *ret, struct err *e);
 
+/* A rollback undid the runs of a session with these numbers: they are marked, and the next run begins with the
+ * state before number `first`. Of runs with the same number the newest counts that is not undone. Goes with no
+ * rider: the act is what becomes of the files. */
+int meta_runs_undo(struct meta *m, const char *session, uint64_t first, uint64_t last,
+                   int64_t now_us, struct err *e);
+
+/* The next run of the session begins with nothing. Goes with no rider. */
+int meta_session_emptied(struct meta *m, const char *session, struct err *e);
+
 /* The newest version of the file before `version` that is not of that run; ERR_NOT_FOUND. */
 int meta_version_before_run(struct meta *m, const char *file, uint64_t version, const char *run,
                             struct version_row *ret, struct err *e);

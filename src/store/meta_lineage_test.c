@@ -136,6 +136,45 @@ static void a_run_that_is_forgotten_holds_nothing_back(void **state)
     contract_close(m);
 }
 
+static int forget_state(struct db_conn *c, void *arg, struct err *e)
+{
+    (void)arg;
+    return sql_run(c, "UPDATE sessions SET state_run = NULL", SQL_NOTHING, e);
+}
+
+/* As in rows from before there was a history. */
+static void what_was_not_written_down_is_not_known(void **state)
+{
+    (void)state;
+    struct meta *m = with_session();
+    struct db_conn *c;
+    a_run_that_read(m, "run_1", 20, NULL, 0, META_NOW);
+    OK(db_write(m->db, forget_state, NULL, e));
+    struct run_row r = a_run("run_2", "ses_1", 30);
+    OK(meta_run_insert(m, &r, META_NOW, e));
+    r.status = RUN_DONE;
+    r.end = "ok";
+    r.number = 7;
+    OK(meta_run_update(m, &r, META_NOW, e));
+    OK(meta_run_code(m, "run_2", 0, &r, e));
+    assert_int_equal(r.number, 7);
+    assert_false(r.has_previous);
+    run_row_done(&r);
+    OK(meta_runs_undo(m, "ses_1", 6, 7, 100, e)); /* number 6 is none of those that are known */
+    OK(meta_run_code(m, "run_1", 0, &r, e));
+    assert_int_equal(r.undone_us, 0);
+    run_row_done(&r);
+    struct pruned gone;
+    int64_t left;
+    OK(meta_prune(m, &(struct prune){.runs_before_us = 1000}, &gone, e));
+    assert_int_equal(gone.runs, 2);
+    OK(db_read_begin(m->db, &c, e));
+    OK(sql_number(c, "SELECT count(*) FROM run_history", SQL_NOTHING, &left, e));
+    db_read_end(c);
+    assert_int_equal(left, 0);
+    contract_close(m);
+}
+
 static void what_the_run_itself_made_does_not_count_as_before(void **state)
 {
     (void)state;
@@ -206,6 +245,7 @@ int main(void)
         cmocka_unit_test(readers_of_a_version_are_found),
         cmocka_unit_test(a_rule_takes_no_version_that_a_run_has_read),
         cmocka_unit_test(a_run_that_is_forgotten_holds_nothing_back),
+        cmocka_unit_test(what_was_not_written_down_is_not_known),
         cmocka_unit_test(what_the_run_itself_made_does_not_count_as_before),
         cmocka_unit_test(nothing_is_looked_for_from_end_to_end),
     };

@@ -29,15 +29,16 @@ static const struct {
 #define COLUMNS_WITH(code, object)                                                       \
     "SELECT id, session, workspace, principal, key_id, request, status, outcome, state," \
     " language, name, hint, created, started, duration_us, cpu_us, peak, packing,"       \
-    " " code ", " object ", trace FROM runs "
+    " " code ", " object ", trace, number, previous, undone FROM runs "
+#define HISTORY "LEFT JOIN run_history ON run = id "
 #define COLUMNS(brief) COLUMNS_WITH("iif(" brief ", NULL, code)", "iif(" brief ", NULL, object)")
 #define FILTERS                                                            \
     "AND (?4 IS NULL OR principal = ?4) AND (?5 IS NULL OR session = ?5) " \
     "AND (?6 IS NULL OR workspace = ?6) AND (?7 IS NULL OR outcome = ?7) " \
     "AND (?8 < 0 OR status = ?8) "
-#define BY(index, condition)                                                         \
-    COLUMNS("?9")                                                                    \
-    "INDEXED BY " index " WHERE " condition " AND (created, id) < (?1, ?2) " FILTERS \
+#define BY(index, condition)                                                                    \
+    COLUMNS("?9")                                                                               \
+    "INDEXED BY " index " " HISTORY "WHERE " condition " AND (created, id) < (?1, ?2) " FILTERS \
     "ORDER BY created DESC, id DESC LIMIT ?3"
     .insert = "INSERT INTO runs (id, session, workspace, principal, key_id, request, status,"
               " outcome, state, language, name, hint, created, started, duration_us, cpu_us, peak,"
@@ -47,12 +48,13 @@ static const struct {
               " duration_us = ?7, cpu_us = ?8, peak = ?9, packing = ?10, object = ?11, trace = ?12"
               " WHERE id = ?1 AND status < 2",
     .status = "SELECT 1 + status FROM runs WHERE id = ?1",
-    .get = COLUMNS("false") "WHERE id = ?1",
-    .code = COLUMNS_WITH("substr(code, 1, ?2)", "NULL") "WHERE id = ?1",
-    .undone = COLUMNS("true") "WHERE status < 2",
-    .readers = COLUMNS("true") "WHERE id IN (SELECT r.run FROM files AS f CROSS JOIN run_reads AS r"
-                               " ON r.file = f.number WHERE f.id = ?1 AND r.version = ?2)"
-                               " ORDER BY created DESC, id DESC LIMIT ?3",
+    .get = COLUMNS("false") HISTORY "WHERE id = ?1",
+    .code = COLUMNS_WITH("substr(code, 1, ?2)", "NULL") HISTORY "WHERE id = ?1",
+    .undone = COLUMNS("true") HISTORY "WHERE status < 2",
+    .readers = COLUMNS("true") HISTORY
+    "WHERE id IN (SELECT r.run FROM files AS f CROSS JOIN run_reads AS r"
+    " ON r.file = f.number WHERE f.id = ?1 AND r.version = ?2)"
+    " ORDER BY created DESC, id DESC LIMIT ?3",
     .interrupt = "UPDATE runs SET status = 2, outcome = ?1, hint = ?2 WHERE status < 2",
     .list =
         {
@@ -111,7 +113,11 @@ static int read_run(const struct sql_rows *rows, void *ret, struct err *e)
         .cpu_us = sql_int(rows, 15),
         .peak_bytes = (uint64_t)sql_int(rows, 16),
         .trace = (enum run_trace)sql_int(rows, 20),
+        .number = (uint64_t)sql_int(rows, 21),
+        .has_previous = sql_text(rows, 22).ptr != NULL,
+        .undone_us = sql_int(rows, 23),
     };
+    sql_id(rows, 22, r->previous);
     sql_id(rows, 0, r->id);
     sql_id(rows, 1, r->session);
     sql_id(rows, 2, r->workspace);
@@ -357,7 +363,10 @@ static int update_run(struct db_conn *c, void *arg, struct err *e)
                 e))
         return -1;
     if (sql_changes(c) > 0)
-        return lineage_add(c, r->id, r->inputs, r->input_count, e) || tell_end(c, r, e) ? -1 : 0;
+        return lineage_add(c, r->id, r->inputs, r->input_count, e) ||
+                       (r->number > 0 && lineage_follow(c, r, e)) || tell_end(c, r, e)
+                   ? -1
+                   : 0;
     int64_t found;
     if (sql_number(c, sql.status, SQL_WITH(SQL_TEXT(r->id)), &found, e))
         return -1;

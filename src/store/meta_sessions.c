@@ -20,7 +20,7 @@ static const struct {
 } sql = {
 #define COLUMNS                                                                               \
     "SELECT id, principal, workspace, key_id, name, options, tz, idle_s, snapshots, created," \
-    " used, closed, closed_why FROM sessions "
+    " used, closed, closed_why, parent, parent_run, state_run FROM sessions "
 #define FILTERS                                                              \
     "AND (?4 IS NULL OR principal = ?4) AND (?5 IS NULL OR workspace = ?5) " \
     "AND (?6 IS NULL OR key_id = ?6) AND (?7 IS NULL OR name = ?7) "         \
@@ -34,8 +34,10 @@ static const struct {
                  " AND ?1 >= 0 AND ?2 = '' AND ?3 >= 0 " FILTERS,                      \
     }
     .insert = "INSERT INTO sessions (id, principal, workspace, key_id, name, options, tz, idle_s,"
-              " snapshots, created, used, closed, closed_why)"
-              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+              " snapshots, created, used, closed, closed_why, parent, parent_run, state_run)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+              " (SELECT nullif(state_run, '') FROM sessions WHERE id = ?14),"
+              " iif(?14 IS NULL, '', (SELECT state_run FROM sessions WHERE id = ?14)))",
     .get = COLUMNS "WHERE id = ?1",
     .name_taken = "SELECT count(*) FROM sessions WHERE principal = ?1 AND name = ?2 AND closed = 0"
                   " AND id <> ?3",
@@ -96,6 +98,9 @@ static int read_session(const struct sql_rows *rows, void *ret, struct err *e)
     sql_id(rows, 1, r->principal);
     sql_id(rows, 2, r->workspace);
     sql_id(rows, 3, r->key);
+    sql_id(rows, 13, r->parent);
+    sql_id(rows, 14, r->parent_run);
+    sql_id(rows, 15, r->state_run);
     struct text_slot texts[] = {{.to = &r->name, .from = sql_text(rows, 4)},
                                 {.to = &r->options, .from = sql_text(rows, 5)},
                                 {.to = &r->tz, .from = sql_text(rows, 6)},
@@ -159,7 +164,8 @@ static int insert_session(struct db_conn *c, void *arg, struct err *e)
                          SQL_ID(r->key), SQL_TEXT(r->name),
                          SQL_TEXT(r->options ? r->options : "{}"), SQL_TEXT(r->tz),
                          SQL_INT(r->idle_s), SQL_INT(r->snapshots), SQL_INT(r->created_us),
-                         SQL_INT(r->used_us), SQL_INT(r->closed_us), SQL_TEXT(r->closed_why)),
+                         SQL_INT(r->used_us), SQL_INT(r->closed_us), SQL_TEXT(r->closed_why),
+                         SQL_ID(r->parent)),
                 e))
         return -1;
     audit_tell(c, &(struct audit_subject){.object = r->id,

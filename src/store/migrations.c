@@ -446,5 +446,23 @@ static const char doors[] =
     "CREATE INDEX cards_parent ON cards (parent, kind, id) WHERE parent IS NOT NULL;"
     "CREATE INDEX cards_expiring ON cards (kind, expires) WHERE expires > 0;";
 
-const char *const meta_migrations[] = {people, work, files, team, disabled, doors};
+/* Which runs made a state. Beside the runs, whose rows are large: undoing one rewrites a small row.
+ *
+ * `previous` is the run that left what this one began with, also one of the session that its session was
+ * forked from; '': it began with nothing. `state_run` is that of the next run. NULL: not known, since it was
+ * before this table. */
+static const char history[] =
+    "CREATE TABLE run_history ("
+    "  run TEXT PRIMARY KEY NOT NULL,"
+    "  number INTEGER NOT NULL," /* of its session's runs; after a rollback given again */
+    "  previous TEXT,"
+    "  undone INTEGER NOT NULL" /* 0: it was not */
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TRIGGER runs_forgotten_history AFTER DELETE ON runs"
+    "  BEGIN DELETE FROM run_history WHERE run = old.id; END;"
+    "ALTER TABLE sessions ADD COLUMN state_run TEXT;"
+    "ALTER TABLE sessions ADD COLUMN parent TEXT;"      /* that it was forked from */
+    "ALTER TABLE sessions ADD COLUMN parent_run TEXT;"; /* whose state it began with */
+
+const char *const meta_migrations[] = {people, work, files, team, disabled, doors, history};
 const size_t meta_migration_count = sizeof meta_migrations / sizeof *meta_migrations;

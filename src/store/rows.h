@@ -184,6 +184,12 @@ struct session_row {
     uint32_t idle_s, snapshots;
     int64_t created_us, used_us, closed_us;
     const char *closed_why; /* "deleted", "expired", ... */
+    char parent[ID_SIZE];   /* the session it was forked from; "": none */
+    /* Only coming out: the last run of the parent, or of its own parent, whose state it began with. "": it began
+     * with nothing, or that is not known. */
+    char parent_run[ID_SIZE];
+    /* Likewise, whose state its next run begins with; "" as above. */
+    char state_run[ID_SIZE];
     /* Only going in: how many the principal, and the key, may have open with this one; 0: any. */
     uint32_t principal_max, key_max;
     void *owned;
@@ -218,6 +224,15 @@ struct run_row {
     enum run_trace trace;
     const struct run_input *inputs; /* only going in, with its end; read by meta_run_inputs */
     size_t input_count;
+    /* Among the runs of its session, from 1, written with its end; what a rollback undid has numbers that are
+     * given again. 0: it never ran, or that was before numbers were kept. */
+    uint64_t number;
+    bool is_first; /* only going in, with its end: it had nothing of the runs before it */
+    /* Only coming out: the run whose state it began with, also one of a session that its own was forked from;
+     * "": none. Set if has_previous; otherwise it is not known. */
+    bool has_previous;
+    char previous[ID_SIZE];
+    int64_t undone_us; /* only coming out: when a rollback undid it; 0: none did */
     void *owned;
 };
 
