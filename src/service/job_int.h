@@ -18,7 +18,7 @@ void job_note_end(struct job *j, const struct capture *files); /* what is left, 
 struct run_card job_card(const struct job *j); /* borrows from the job */
 /* What took its session away; static; NULL: nothing did. */
 const char *job_taken_away(struct job *j);
-/* Over: the record, the object, the last note. */
+/* Over: the record, the object, the last note. With the seat's turn, so that no other run is counted yet. */
 void job_conclude(struct job *j, struct run *run);
 /* The same for code that was not run: called off, or it could not be. */
 void job_conclude_unrun(struct job *j, enum run_end end, const char *hint);

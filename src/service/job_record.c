@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "service/indexer.h"
 #include "service/job_int.h"
+#include "service/lineage.h"
 #include "service/object.h"
+#include "session/session.h"
 #include "store/meta.h"
 #include "workspace/rates.h"
 #include "json/write.h"
@@ -129,6 +131,7 @@ void job_conclude(struct job *j, struct run *run)
 {
     struct run_card card = job_card(j);
     struct run_row row = job_row(j, RUN_DONE);
+    struct session_info info;
     struct buf object = BUF_INIT(RUN_OBJECT_TEXT_MAX);
     struct json_writer w = JSON_WRITER(&object);
     job_note_end(j, &run->files);
@@ -144,6 +147,9 @@ void job_conclude(struct job *j, struct run *run)
     row.duration_us = (int64_t)run->duration_us;
     row.cpu_us = (int64_t)run->cpu_us;
     row.peak_bytes = run->memory_peak;
+    session_look(j->seat->session, &info);
+    row.number = info.runs;
+    row.is_first = lineage_is_first(&row);
     rates_run_end(j->service->o.rates, &j->who, j->seat->workspace, run->cpu_us);
     count(j->service, run);
     log_run(j, run);

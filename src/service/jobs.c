@@ -10,6 +10,7 @@
 #include "service/object.h"
 #include "service/service_int.h"
 #include "store/meta.h"
+#include "store/meta_lineage.h"
 #include "workspace/rates.h"
 #include "json/fields.h"
 #include "json/write.h"
@@ -308,6 +309,23 @@ static void put_row(struct service *s, const struct run_row *row, struct buf *ou
         struct json_writer w = JSON_WRITER(out);
         object_lost_run(&w, &card, row->started_us, row->hint ? row->hint : "");
     }
+    object_undone(out, row->undone_us);
+}
+
+/* One in memory: what happened to it since its end is in its row. */
+static int put_job(struct service *s, struct job *j, struct buf *out, struct err *e)
+{
+    struct run_row row;
+    job_object(j, out);
+    if (meta_run_code(s->o.meta, j->id, /* code_max= */ 0, &row, e) == 0) {
+        object_undone(out, row.undone_us);
+        run_row_done(&row);
+        return 0;
+    }
+    if (e->code != ERR_NOT_FOUND)
+        return -1;
+    *e = (struct err){0}; /* it will be written in a moment */
+    return 0;
 }
 
 /* What was posted a moment ago may not be readable yet. */
@@ -326,9 +344,9 @@ int job_show(struct service *s, const struct who *who, const char *id, struct bu
     struct job *j = NULL;
     struct run_row row;
     if (job_find(s, who, id, &j, e) == 0) {
-        job_object(j, out);
+        int failed = put_job(s, j, out, e);
         job_unref(j);
-        return 0;
+        return failed;
     }
     if (get_row(s, id, &row, e))
         return e->code == ERR_NOT_FOUND ? not_found(id, e) : -1;

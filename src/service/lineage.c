@@ -56,6 +56,7 @@ static void put_run(struct json_writer *w, const struct node *n)
     put_text(w, "end", r->end);
     put_text(w, "state", r->state);
     object_time(w, "started_at", r->started_us);
+    object_time(w, "undone_at", r->undone_us);
     jw_key(w, "complete");
     jw_bool(w, n->is_whole);
 }

@@ -1,11 +1,15 @@
 /* lineage.h -- where a version comes from: the run that made it, what that read, and so on back.
  *
  *     lineage_write(s, &ws, &version, depth, ...)        the graph, as JSON
- *     lineage_chain(s, &run, &chain, e)               the runs whose variables a run had
+ *     lineage_chain(s, &run, max, &chain, e)          the runs whose variables a run had
  *
  * What a run wrote and read is exact where its trace is whole (store/rows.h). But a run also has the
- * variables that earlier runs of its session left, and those came from somewhere too: so the earlier
- * runs of the same life of the session, as far as they read anything, are part of the graph.
+ * variables that earlier runs left, and those came from somewhere too: so the earlier runs of the same
+ * history, as far as they read anything, are part of the graph.
+ *
+ * A history is what really made a state: each run follows the one whose state it began with (run_row.previous).
+ * It begins with a kernel, goes on in a fork from the run of the parent at which that was made, and does
+ * not hold what had been undone by then; what was undone later stays part of the histories it was in.
  */
 #ifndef SERVICE_LINEAGE_H
 #define SERVICE_LINEAGE_H
@@ -24,8 +28,8 @@ struct workspace_row;
 
 enum {
     LINEAGE_NODES_MAX = 500,
-    LINEAGE_DEPTH_MAX = 50, /* runs from one end to the other */
-    LINEAGE_CHAIN_MAX = 200,
+    LINEAGE_DEPTH_MAX = 50,  /* runs from one end to the other */
+    LINEAGE_CHAIN_MAX = 200, /* of those, runs that one run is said to have followed */
     LINEAGE_CODE_MAX = 4000, /* bytes of a run's code */
 };
 
@@ -33,14 +37,13 @@ enum {
 int lineage_write(struct service *s, const struct workspace_row *ws, const struct version_row *of,
                   uint32_t depth, struct buf *out, struct err *e);
 
-/* The runs of its session before `run`, back to where its kernel began, newest first; at most
- * LINEAGE_CHAIN_MAX. Those that never began are left out. has_more when the beginning was not found: there
- * are more, they were forgotten, or it lies in the session that this one branched from. `ret` is the
+/* The history that `run` (any row of it) began with, newest first, back to where its kernel began, brief, at
+ * most `max`. has_more when the beginning was not found: there are more, or they were forgotten. `ret` is the
  * caller's (run_rows_done). */
-int lineage_chain(struct service *s, const struct run_row *run, struct run_rows *ret,
+int lineage_chain(struct service *s, const struct run_row *run, size_t max, struct run_rows *ret,
                   struct err *e);
 
-/* Whether the run began with a new kernel, without anything of the runs before it. */
+/* Whether the run, which has ended, began with a new kernel, without anything of the runs before it. */
 bool lineage_is_first(const struct run_row *run);
 
 #endif

@@ -7,42 +7,114 @@
 #include "service/service_int.h"
 #include "store/meta_lineage.h"
 
+enum { OLDER_STEP = 16 };
+
+enum step { STEP_BEGINNING, STEP_RUN, STEP_GONE };
+
 /* A state of "lost" is told by the first run of a new kernel, and by one in which the kernel died: that one
  * had what was before. */
 bool lineage_is_first(const struct run_row *run)
 {
     bool has_come_through = run->end && (!strcmp(run->end, "ok") || !strcmp(run->end, "error"));
+    if (run->number == 1)
+        return true;
     if (!run->state)
         return false;
     return strcmp(run->state, "fresh") == 0 ||
            (strcmp(run->state, "lost") == 0 && has_come_through);
 }
 
-/* Gives up what is after the first `count` runs, and those that never began. */
-static void cut(struct run_rows *rows, size_t count)
+/* Whether `run` may have had what that earlier one of its session left. */
+static bool was_there(const struct run_row *earlier, const struct run_row *run)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        if (i < count && rows->items[i].started_us > 0)
-            rows->items[kept++] = rows->items[i];
-        else
-            run_row_done(&rows->items[i]);
-    rows->count = kept;
+    bool was_undone = earlier->undone_us > 0 && earlier->undone_us <= run->created_us;
+    return earlier->started_us > 0 && !was_undone;
 }
 
-int lineage_chain(struct service *s, const struct run_row *run, struct run_rows *ret, struct err *e)
+/* By time, where it was not written down: the run before it in its session. */
+static int find_older(struct service *s, const struct run_row *run, struct run_row *ret,
+                      enum step *ret_step, struct err *e)
 {
-    *ret = (struct run_rows){0};
-    if (lineage_is_first(run))
-        return 0;
-    if (meta_runs_before(s->o.meta, run->session, run->created_us, run->id, LINEAGE_CHAIN_MAX, ret,
-                         e))
-        return -1;
-    size_t count = 0;
-    while (count < ret->count && !lineage_is_first(&ret->items[count]))
-        count++;
-    bool is_whole = count < ret->count;
-    cut(ret, is_whole ? count + 1 : count);
-    ret->has_more = !is_whole;
+    struct run_rows rows;
+    int64_t created_us = run->created_us;
+    char id[ID_SIZE];
+    bool has_more = true;
+    memcpy(id, run->id, sizeof id);
+    *ret_step = STEP_GONE;
+    while (has_more && *ret_step == STEP_GONE) {
+        if (meta_runs_before(s->o.meta, run->session, created_us, id, OLDER_STEP, &rows, e))
+            return -1;
+        for (size_t i = 0; i < rows.count && *ret_step == STEP_GONE; i++) {
+            created_us = rows.items[i].created_us;
+            memcpy(id, rows.items[i].id, sizeof id);
+            if (!was_there(&rows.items[i], run))
+                continue;
+            *ret = rows.items[i];
+            rows.items[i].owned = NULL;
+            *ret_step = STEP_RUN;
+        }
+        has_more = rows.has_more;
+        run_rows_done(&rows);
+    }
     return 0;
+}
+
+/* The run whose state `run` began with. */
+static int step_back(struct service *s, const struct run_row *run, struct run_row *ret,
+                     enum step *ret_step, struct err *e)
+{
+    if (run->has_previous ? !*run->previous : lineage_is_first(run)) {
+        *ret_step = STEP_BEGINNING;
+        return 0;
+    }
+    if (!run->has_previous)
+        return find_older(s, run, ret, ret_step, e);
+    *ret_step = STEP_RUN;
+    if (meta_run_code(s->o.meta, run->previous, /* code_max= */ 0, ret, e) == 0)
+        return 0;
+    if (e->code != ERR_NOT_FOUND)
+        return -1;
+    *e = (struct err){0};
+    *ret_step = STEP_GONE;
+    return 0;
+}
+
+static int append(struct run_rows *rows, const struct run_row *row, struct err *e)
+{
+    if (rows->count % OLDER_STEP == 0) {
+        struct run_row *grown =
+            realloc(rows->items, (rows->count + OLDER_STEP) * sizeof *rows->items);
+        if (!grown)
+            return err_set(e, ERR_NO_MEMORY, "follow the history of a run");
+        rows->items = grown;
+    }
+    rows->items[rows->count++] = *row;
+    return 0;
+}
+
+int lineage_chain(struct service *s, const struct run_row *run, size_t max, struct run_rows *ret,
+                  struct err *e)
+{
+    struct run_rows chain = {0};
+    const struct run_row *at = run;
+    for (;;) {
+        struct run_row row;
+        enum step step;
+        if (step_back(s, at, &row, &step, e))
+            break;
+        if (step != STEP_RUN || chain.count == max) {
+            chain.has_more = step != STEP_BEGINNING;
+            if (step == STEP_RUN)
+                run_row_done(&row);
+            *ret = chain;
+            return 0;
+        }
+        if (append(&chain, &row, e)) {
+            run_row_done(&row);
+            break;
+        }
+        at = &chain.items[chain.count - 1];
+    }
+    run_rows_done(&chain);
+    return -1;
 }

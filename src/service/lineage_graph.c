@@ -123,12 +123,12 @@ static bool has_inputs(struct graph *g, const char *run)
     return has;
 }
 
-/* Earlier runs of its session that read something: it may have used their variables. */
+/* Earlier runs of its history that read something: it may have used their variables. */
 static int add_chain(struct graph *g, struct node *run, struct err *e)
 {
     struct run_rows chain;
     int failed = 0;
-    if (!run->is_known || lineage_chain(g->service, &run->run, &chain, e))
+    if (!run->is_known || lineage_chain(g->service, &run->run, LINEAGE_CHAIN_MAX, &chain, e))
         return run->is_known ? -1 : 0;
     g->is_partial |= chain.has_more;
     for (size_t i = 0; i < chain.count && !failed; i++) {

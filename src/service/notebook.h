@@ -5,7 +5,8 @@
  *     py      a script: the code alone, with a line before each run that says when it ran. What only
  *             IPython understands (%magics, !commands) and what is not Python is there as comments
  *
- * Runs that never began are left out.
+ * Runs that never began, and those that a rollback undid, are left out. Of a session that was forked from another
+ * the runs come first that made the state it began with.
  */
 #ifndef SERVICE_NOTEBOOK_H
 #define SERVICE_NOTEBOOK_H

@@ -8,6 +8,7 @@ struct buf;
 struct run_row;
 
 void script_begin(struct buf *out, const char *session);
-void script_run(struct buf *out, const struct run_row *run, size_t number);
+/* `session`: whose script it is. */
+void script_run(struct buf *out, const struct run_row *run, const char *session, size_t number);
 
 #endif

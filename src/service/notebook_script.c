@@ -39,12 +39,14 @@ static void put_moment(struct buf *out, int64_t wall_us)
     buf_str(out, text);
 }
 
-void script_run(struct buf *out, const struct run_row *run, size_t number)
+void script_run(struct buf *out, const struct run_row *run, const char *session, size_t number)
 {
     bool is_python = !run->language || strcmp(run->language, "python") == 0;
     bool is_foreign = !is_python || is_cell_magic(run);
     buf_fmt(out, "\n# %%%% [%zu] %s, ", number, run->id);
     put_moment(out, run->started_us);
+    if (strcmp(run->session, session) != 0)
+        buf_fmt(out, ", of %s", run->session);
     if (!is_python)
         buf_fmt(out, ", in %s", run->language);
     if (run->end && strcmp(run->end, "ok") != 0)

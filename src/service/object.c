@@ -239,19 +239,34 @@ void object_limits(struct json_writer *w, const struct limits *l)
     jw_end_object(w);
 }
 
-void object_time(struct json_writer *w, const char *key, int64_t wall_us)
+enum { TIME_SIZE = 48 };
+
+static void write_time(int64_t wall_us, char ret[TIME_SIZE])
 {
-    char day[32], text[48];
+    char day[32];
     time_t seconds = (time_t)(wall_us / 1000000);
     struct tm utc;
-    if (wall_us == 0) {
-        put_field(w, key, NULL);
-        return;
-    }
     (void)gmtime_r(&seconds, &utc); /* fails only for years that do not fit an int */
     (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
-    (void)snprintf(text, sizeof text, "%s.%03dZ", day, (int)(wall_us / 1000 % 1000));
-    put_field(w, key, text);
+    (void)snprintf(ret, TIME_SIZE, "%s.%03dZ", day, (int)(wall_us / 1000 % 1000));
+}
+
+void object_time(struct json_writer *w, const char *key, int64_t wall_us)
+{
+    char text[TIME_SIZE];
+    if (wall_us)
+        write_time(wall_us, text);
+    put_field(w, key, wall_us ? text : NULL);
+}
+
+void object_undone(struct buf *out, int64_t undone_us)
+{
+    char text[TIME_SIZE];
+    if (undone_us == 0 || out->failed || out->len < 3 || out->bytes[out->len - 1] != '}')
+        return;
+    write_time(undone_us, text);
+    out->bytes[--out->len] = '\0';
+    buf_fmt(out, ",\"undone_at\":\"%s\"}", text);
 }
 
 /* What the end was, more closely, of runs that ended so: what killed the interpreter, or which limit it

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct display;
 struct captured_file;
 struct desk_inputs;
@@ -41,6 +42,9 @@ void object_open_run(struct json_writer *w, const struct run_card *card, const c
 /* One of which nothing is left but that it was begun: the server was restarted under it. */
 void object_lost_run(struct json_writer *w, const struct run_card *card, int64_t started_us,
                      const char *hint);
+
+/* Adds that a rollback undid it, then, to a run object that `out` ends with. 0: none did, and nothing is added. */
+void object_undone(struct buf *out, int64_t undone_us);
 
 void object_bundle(struct json_writer *w, const struct display *d); /* {mime: content} */
 void object_error(struct json_writer *w, const struct run_error *error);

@@ -50,7 +50,7 @@ static int repeat_steps(struct place *p, struct plan *plan, const struct repetit
         if (place_repeat(p, plan, step, &run, e))
             return err_wrap(e, "repeat %s", step->run.id);
         *ret_is_well = step_went_well(step, run);
-        bool is_told = !*ret_is_well || is_wanted(wishes, step->run.id);
+        bool is_told = !*ret_is_well || (!step->is_again && is_wanted(wishes, step->run.id));
         if (is_told && tell_run(runs, step, run, e))
             return -1;
     }

@@ -1,7 +1,7 @@
 /* reproduce.h -- makes a version once more and says whether it comes out the same.
  *
- * The run that made it is repeated in a fresh session, after the runs of its session whose variables it
- * had, in a workspace of its own that holds nothing but what those runs read and is removed afterwards:
+ * The run that made it is repeated in a fresh session, after the runs whose variables it had (lineage_chain: of
+ * the session it was forked from too, and without those that had been undone), in a workspace of its own that holds nothing but what those runs read and is removed afterwards:
  * nobody's files are changed. What a run reads is put there as it was then:
  *
  *     recorded   every file in the version that was read; runs of other sessions are not repeated

@@ -16,13 +16,17 @@ struct json_t;
 struct step {
     struct run_row run; /* without its code */
     struct input_rows inputs;
+    size_t line;               /* of runs that follow each other in one session */
+    bool is_again;             /* it is in an earlier line too */
     bool is_skipped;           /* it was cut short then */
     char repeated_as[ID_SIZE]; /* "": not yet */
 };
 
+/* Each line is repeated in a session of its own, and has a whole history (lineage.h). Where two part, after a fork or a
+ * rollback, what they share is in both. */
 struct plan {
     struct step *steps; /* in the order in which they ran */
-    size_t count;
+    size_t count, line_count;
     bool is_partial; /* what they read is not all known */
 };
 
@@ -48,7 +52,7 @@ struct place {
     const struct reproduction *wishes;
     struct workspace_row ws; /* id "": not made yet */
     struct actor {
-        char session[ID_SIZE]; /* whose runs are repeated in it */
+        size_t line; /* that is repeated in it */
         struct seat *seat;
     } * actors;
     size_t actor_count;
@@ -77,8 +81,8 @@ int place_prepare(struct place *p, const struct plan *plan, const struct step *s
 /* A version of the caller's workspace, or one of the place's own, as a file of the place. */
 int place_put(struct place *p, const char *path, const struct version_row *v, bool is_own,
               struct err *e);
-/* The session in which runs of that one are repeated; a new one for its first run. */
-int place_seat(struct place *p, const struct run_row *run, struct seat **ret, struct err *e);
+/* The session in which the step's line is repeated; a new one for its first. NULL: one for nothing of that. */
+int place_seat(struct place *p, const struct step *step, struct seat **ret, struct err *e);
 
 struct repeat_code {
     const char *code, *stdin_text; /* stdin_text NULL: none */

@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/scope.h"
-#include "service/lineage.h"
 #include "service/may.h"
 #include "service/options.h"
 #include "service/reproduce_int.h"
@@ -230,7 +229,9 @@ int place_prepare(struct place *p, const struct plan *plan, const struct step *s
         return -1;
     for (size_t i = 0; i < step->inputs.count; i++) {
         const struct version_row *v = &step->inputs.items[i].version;
-        if (!plan_makes(plan, v->author.run) && put_input(p, c, v, e))
+        /* What an earlier line has changed by now is as it was, too. */
+        bool is_made = plan_makes(plan, v->author.run) && (!step->is_again || p->wishes->is_latest);
+        if (!is_made && put_input(p, c, v, e))
             return err_wrap(e, "put %.200s", v->path);
     }
     return commit_count(c) > 0 ? commit_finish(c, e) : 0;
@@ -269,16 +270,15 @@ static int open_seat(struct place *p, const char *session, struct seat **ret, st
     return failed;
 }
 
-static int add_actor(struct place *p, const char *session, struct seat **ret, struct err *e)
+static int add_actor(struct place *p, size_t line, const char *session, struct seat **ret,
+                     struct err *e)
 {
     struct actor *grown = realloc(p->actors, (p->actor_count + 1) * sizeof *grown);
     if (!grown)
         return err_set(e, ERR_NO_MEMORY, "open a session");
     p->actors = grown;
     struct actor *a = &grown[p->actor_count];
-    *a = (struct actor){0};
-    if (session)
-        memcpy(a->session, session, ID_SIZE);
+    *a = (struct actor){.line = line};
     if (open_seat(p, session, &a->seat, e))
         return -1;
     p->actor_count++;
@@ -286,18 +286,14 @@ static int add_actor(struct place *p, const char *session, struct seat **ret, st
     return 0;
 }
 
-int place_seat(struct place *p, const struct run_row *run, struct seat **ret, struct err *e)
+int place_seat(struct place *p, const struct step *step, struct seat **ret, struct err *e)
 {
-    bool is_fresh = run && lineage_is_first(run);
-    for (size_t i = 0; run && !is_fresh && i < p->actor_count; i++)
-        if (strcmp(p->actors[i].session, run->session) == 0) {
+    for (size_t i = 0; step && i < p->actor_count; i++)
+        if (p->actors[i].line == step->line) {
             *ret = p->actors[i].seat;
             return seat_refresh(*ret, &p->who, e);
         }
-    for (size_t i = 0; is_fresh && i < p->actor_count; i++) /* another life of the same session */
-        if (strcmp(p->actors[i].session, run->session) == 0)
-            p->actors[i].session[0] = '\0';
-    return add_actor(p, run ? run->session : NULL, ret, e);
+    return add_actor(p, step ? step->line : SIZE_MAX, step ? step->run.session : NULL, ret, e);
 }
 
 int place_run(struct place *p, struct seat *seat, const struct repeat_code *what,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "service/lineage.h"
 #include "service/reproduce_int.h"
 
@@ -32,17 +33,18 @@ static bool is_planned(const struct plan *p, const char *run)
     return false;
 }
 
-/* Adds one run; ERR_NOT_FOUND when it was forgotten. */
-static int add(struct service *s, struct plan *p, const char *id, struct err *e)
+/* Adds one run at the end of a line; ERR_NOT_FOUND when it was forgotten. `is_tried`: even if it was cut short. */
+static int add(struct service *s, struct plan *p, const char *id, size_t line, bool is_tried,
+               struct err *e)
 {
-    struct step step = {0};
+    struct step step = {.line = line, .is_again = is_planned(p, id)};
     if (p->count == REPRODUCE_RUNS_MAX)
         return err_set(e, ERR_LIMIT, "more than %d runs would have to be repeated",
                        REPRODUCE_RUNS_MAX);
     if (meta_run_code(s->o.meta, id, /* code_max= */ 0, &step.run, e))
         return -1;
     bool is_whole = step.run.end && (!strcmp(step.run.end, "ok") || !strcmp(step.run.end, "error"));
-    step.is_skipped = !is_whole && p->count > 0; /* the one that made the version is tried anyway */
+    step.is_skipped = !is_whole && !is_tried;
     p->is_partial |= step.run.trace != TRACE_WHOLE || step.is_skipped;
     if (meta_run_inputs(s->o.meta, id, &step.inputs, e)) {
         run_row_done(&step.run);
@@ -53,19 +55,41 @@ static int add(struct service *s, struct plan *p, const char *id, struct err *e)
     return 0;
 }
 
-/* The runs that left the variables which the step at `index` had. */
-static int add_chain(struct service *s, struct plan *p, size_t index, struct err *e)
+/* The line that ends with that run; p->line_count: none does. */
+static size_t line_after(const struct plan *p, const char *run)
 {
+    for (size_t i = p->count; i-- > 0;) {
+        const struct step *step = &p->steps[i];
+        bool is_end = strcmp(step->run.id, run) == 0;
+        for (size_t k = i + 1; k < p->count && is_end; k++)
+            is_end = p->steps[k].line != step->line;
+        if (is_end)
+            return step->line;
+    }
+    return p->line_count;
+}
+
+/* A run after its history. A line that ends in that history goes on; where there is none a new one begins. */
+static int add_line(struct service *s, struct plan *p, const char *id, struct err *e)
+{
+    scoped(run_row_done) struct run_row target = {0};
     struct run_rows chain;
-    int failed = 0;
-    if (lineage_chain(s, &p->steps[index].run, &chain, e))
+    bool is_tried = p->count == 0; /* the one that made the version */
+    if (meta_run_code(s->o.meta, id, /* code_max= */ 0, &target, e) ||
+        lineage_chain(s, &target, LINEAGE_CHAIN_MAX, &chain, e))
         return -1;
     p->is_partial |= chain.has_more;
-    for (size_t i = 0; i < chain.count && !failed; i++)
-        if (!is_planned(p, chain.items[i].id))
-            failed = add(s, p, chain.items[i].id, e);
+    size_t missing = 0, line = p->line_count; /* how many of the chain are not in the line */
+    while (missing < chain.count &&
+           (line = line_after(p, chain.items[missing].id)) == p->line_count)
+        missing++;
+    if (missing == chain.count)
+        line = p->line_count++;
+    int failed = 0;
+    while (missing-- > 0 && !failed)
+        failed = add(s, p, chain.items[missing].id, line, /* is_tried= */ false, e);
     run_rows_done(&chain);
-    return failed;
+    return failed || add(s, p, id, line, is_tried, e) ? -1 : 0;
 }
 
 /* The runs that made what it read. */
@@ -73,7 +97,7 @@ static int add_makers(struct service *s, struct plan *p, size_t index, struct er
 {
     for (size_t i = 0; i < p->steps[index].inputs.count; i++) {
         const char *run = p->steps[index].inputs.items[i].version.author.run;
-        if (!*run || is_planned(p, run) || add(s, p, run, e) == 0)
+        if (!*run || is_planned(p, run) || add_line(s, p, run, e) == 0)
             continue;
         if (e->code != ERR_NOT_FOUND)
             return -1;
@@ -82,19 +106,27 @@ static int add_makers(struct service *s, struct plan *p, size_t index, struct er
     return 0;
 }
 
+static int64_t began_us(const struct step *step)
+{
+    return step->run.started_us ? step->run.started_us : step->run.created_us;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct step *one = a, *other = b;
-    int64_t x = one->run.created_us, y = other->run.created_us;
-    return x != y ? (x > y) - (x < y) : strcmp(one->run.id, other->run.id);
+    int64_t x = began_us(one), y = began_us(other);
+    if (x != y)
+        return (x > y) - (x < y);
+    int by_id = strcmp(one->run.id, other->run.id);
+    return by_id ? by_id : (one->line > other->line) - (one->line < other->line);
 }
 
-/* Adds those before the ones that are there, and puts all in order. */
+/* Adds those that made what is read, and puts all in order. */
 static int complete(struct service *s, struct plan *p, bool is_latest, struct err *e)
 {
     int failed = 0;
-    for (size_t i = 0; i < p->count && !failed; i++)
-        failed = add_chain(s, p, i, e) || (is_latest && add_makers(s, p, i, e));
+    for (size_t i = 0; i < p->count && is_latest && !failed; i++)
+        failed = add_makers(s, p, i, e);
     if (!failed)
         qsort(p->steps, p->count, sizeof *p->steps, by_time);
     return failed;
@@ -105,7 +137,7 @@ int plan_make(struct service *s, const struct reproduction *wishes, struct plan 
     struct plan p = {.steps = calloc(REPRODUCE_RUNS_MAX, sizeof *p.steps)};
     if (!p.steps)
         return err_set(e, ERR_NO_MEMORY, "repeat a run");
-    int failed = add(s, &p, wishes->of->author.run, e);
+    int failed = add_line(s, &p, wishes->of->author.run, e);
     if (failed && e->code == ERR_NOT_FOUND)
         (void)err_set(e, ERR_CONFLICT,
                       "the run that made this version was forgotten: it cannot be repeated");
@@ -125,7 +157,7 @@ int plan_runs(struct service *s, const char *const *runs, size_t count, struct p
         return err_set(e, ERR_NO_MEMORY, "repeat runs");
     int failed = 0;
     for (size_t i = 0; i < count && !failed; i++)
-        failed = is_planned(&p, runs[i]) ? 0 : add(s, &p, runs[i], e);
+        failed = is_planned(&p, runs[i]) ? 0 : add_line(s, &p, runs[i], e);
     if (failed && e->code == ERR_NOT_FOUND)
         (void)err_set(e, ERR_CONFLICT, "a run of it was forgotten: it cannot be repeated");
     if (failed || complete(s, &p, /* is_latest= */ false, e)) {

@@ -20,7 +20,7 @@ int place_repeat(struct place *p, const struct plan *plan, struct step *step, js
                                      .code_len = whole.code ? whole.code_len : 0,
                                      .language = language,
                                      .name = whole.name};
-    return place_prepare(p, plan, step, e) || place_seat(p, &step->run, &seat, e) ||
+    return place_prepare(p, plan, step, e) || place_seat(p, step, &seat, e) ||
                    place_run(p, seat, &code, step->repeated_as, ret, e)
                ? -1
                : 0;

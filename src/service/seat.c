@@ -16,6 +16,7 @@
 #include "service/service_int.h"
 #include "session/session.h"
 #include "store/meta.h"
+#include "store/meta_lineage.h"
 #include "workspace/locks.h"
 
 enum { ROOM_TRIES = 16 };
@@ -225,9 +226,26 @@ int seat_restart(struct seat *seat, struct err *e)
               "/mnt/data are kept.");
     if (seat_begin(seat, &use, e))
         return -1;
-    int failed = session_restart(seat->session, e) || desk_rest(seat->desk, seat->session, e);
+    int failed = session_restart(seat->session, e) ||
+                 meta_session_emptied(seat->service->o.meta, seat->id, e) ||
+                 desk_rest(seat->desk, seat->session, e);
     seat_end(&use);
     return failed;
+}
+
+/* Memory goes back first, since that alone can say no; then its runs are marked, and nothing that stands on them
+ * can be written down any more; then the files, of which every version is kept. A server that is killed on the
+ * way loses the variables in any case. Killed before the mark nothing was undone; after it, the workspace
+ * may still have files as the undone runs left them. A mark that could not be written is made up for
+ * by the next run (store/meta_lineage.h). */
+static int roll_back(struct seat *seat, uint64_t first, uint64_t last, struct err *e)
+{
+    return session_rollback(seat->session, first, e) ||
+                   meta_runs_undo(seat->service->o.meta, seat->id, first, last, clock_wall_us(),
+                                  e) ||
+                   desk_undo(seat->desk, seat->session, first, e)
+               ? -1
+               : 0;
 }
 
 int seat_rollback(struct seat *seat, const struct who *who, uint64_t steps, struct err *e)
@@ -241,8 +259,7 @@ int seat_rollback(struct seat *seat, const struct who *who, uint64_t steps, stru
                  : steps > info.runs
                      ? err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
                                (unsigned long long)info.runs)
-                     : session_rollback(seat->session, info.runs - steps + 1, e) ||
-                           desk_undo(seat->desk, seat->session, info.runs - steps + 1, e);
+                     : roll_back(seat, info.runs - steps + 1, info.runs, e);
     seat_end(&use);
     return failed ? -1 : 0;
 }
@@ -378,6 +395,7 @@ static int adopt_branch(struct seat *seat, const struct who *who, const char *na
     memcpy(row.principal, who->principal, sizeof row.principal);
     memcpy(row.workspace, seat->workspace, sizeof row.workspace);
     memcpy(row.key, who->key, sizeof row.key);
+    memcpy(row.parent, seat->id, sizeof row.parent);
     row.options = options.bytes;
     row.idle_s = seat->idle_s;
     row.created_us = clock_wall_us();

@@ -74,11 +74,13 @@ int seat_restart(struct seat *s, struct err *e);
 /* Brings its files to what the workspace has, also those that both sides changed. */
 int seat_refresh(struct seat *s, const struct who *who, struct err *e);
 
-/* A second one with the same variables and a copy of the files. */
+/* A second one with the same variables and a copy of the files. It knows this one as its parent, and the run whose
+ * state it begins with. */
 int seat_fork(struct seat *s, const struct who *who, const char *name, struct seat **ret,
               struct err *e);
 
-/* Undoes the last `steps` runs, in memory and in its files; in the workspace, if `who` may write there. */
+/* Undoes the last `steps` runs, in memory and in its files; in the workspace, if `who` may write there. Those
+ * runs say so from then on. */
 int seat_rollback(struct seat *s, const struct who *who, uint64_t steps, struct err *e);
 
 /* "complete", "inspect", "variables": answers with JSON, the caller's to free. */

@@ -116,6 +116,8 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
     memcpy(seat->principal, row->principal, sizeof seat->principal);
     memcpy(seat->workspace, row->workspace, sizeof seat->workspace);
     memcpy(seat->key, row->key, sizeof seat->key);
+    memcpy(seat->parent, row->parent, sizeof seat->parent);
+    memcpy(seat->parent_run, row->parent_run, sizeof seat->parent_run);
     (void)snprintf(seat->name, sizeof seat->name, "%s", row->name ? row->name : "");
     (void)snprintf(seat->tz, sizeof seat->tz, "%s", row->tz ? row->tz : "");
     struct pen pen;

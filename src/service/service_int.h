@@ -40,7 +40,8 @@ struct seat {
     char tz[SEAT_TZ_MAX + 1];
     struct limits limits;
     uint32_t snapshots;
-    int64_t created_us; /* wall clock */
+    int64_t created_us;                        /* wall clock */
+    char parent[ID_SIZE], parent_run[ID_SIZE]; /* as in its row */
     bool is_one_shot;
     bool is_blind;           /* its files are not brought (may.h) */
     struct session *session; /* held; lives as long as the seat */

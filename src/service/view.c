@@ -13,7 +13,7 @@
 /* What is shown of a session, wherever it came from. */
 struct view {
     char name_kept[SEAT_NAME_MAX + 1]; /* the name of one in memory may change */
-    const char *id, *name, *status, *workspace, *principal, *tz;
+    const char *id, *name, *status, *workspace, *principal, *tz, *parent, *parent_run;
     struct limits limits;
     uint32_t idle_s, snapshots;
     int64_t created_us, used_us, closed_us;
@@ -33,6 +33,19 @@ static void put_number(struct json_writer *w, const char *key, uint64_t v)
     jw_u64(w, v);
 }
 
+static void put_parent(struct json_writer *w, const struct view *v)
+{
+    jw_key(w, "parent");
+    if (!*v->parent) {
+        jw_null(w);
+        return;
+    }
+    jw_object(w);
+    put_text(w, "session_id", v->parent);
+    put_text(w, "run_id", v->parent_run);
+    jw_end_object(w);
+}
+
 static void put_view(struct json_writer *w, const struct view *v, uint32_t keep_s)
 {
     bool expires = keep_s && !v->closed_us;
@@ -42,6 +55,7 @@ static void put_view(struct json_writer *w, const struct view *v, uint32_t keep_
     put_text(w, "status", v->status);
     put_text(w, "workspace_id", v->workspace);
     put_text(w, "principal_id", v->principal);
+    put_parent(w, v);
     jw_key(w, "limits");
     object_limits(w, &v->limits);
     put_number(w, "idle_s", v->idle_s);
@@ -84,6 +98,8 @@ static void view_seat(struct seat *seat, struct view *ret)
                          .workspace = seat->workspace,
                          .principal = seat->principal,
                          .tz = seat->tz,
+                         .parent = seat->parent,
+                         .parent_run = seat->parent_run,
                          .limits = seat->limits,
                          .snapshots = seat->snapshots,
                          .created_us = seat->created_us};
@@ -115,6 +131,8 @@ static void view_row(struct service *s, const struct session_row *row, struct vi
                      .workspace = row->workspace,
                      .principal = row->principal,
                      .tz = row->tz,
+                     .parent = row->parent,
+                     .parent_run = row->parent_run,
                      .idle_s = row->idle_s,
                      .snapshots = row->snapshots,
                      .created_us = row->created_us,
