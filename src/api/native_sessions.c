@@ -91,12 +91,15 @@ static const struct json_field fork_fields[] = {
 };
 
 struct rollback_args {
+    const char *run;
     int64_t steps;
 };
 
 static const struct json_field rollback_fields[] = {
-    {JF_INT(struct rollback_args, steps), .min = 1, .max = 14, .preset = 1,
-     .doc = "how many of the last runs to undo"},
+    {JF_INT(struct rollback_args, steps), .min = 1, .max = 14,
+     .doc = "how many of the last runs to undo; 1, if `run` is left out too"},
+    {JF_TEXT(struct rollback_args, run), .min = 1, .max = 64,
+     .doc = "the first run to undo, instead"},
     {0},
 };
 
@@ -237,7 +240,10 @@ static int rollback(struct call *c, struct err *e)
 {
     const struct rollback_args *in = c->in;
     scoped(seat_unrefp) struct seat *seat = NULL;
-    if (find(c, &seat, e) || seat_rollback(seat, &c->who, (uint64_t)in->steps, e))
+    if (in->run && in->steps)
+        return err_set(e, ERR_INVALID, "steps and run exclude each other; leave out one");
+    if (find(c, &seat, e) ||
+        seat_rollback(seat, &c->who, in->steps ? (uint64_t)in->steps : 1, in->run, e))
         return -1;
     show(c, seat);
     return 0;

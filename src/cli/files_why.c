@@ -102,6 +102,8 @@ static void put_run(struct tree *t, const json_t *run, const char *kind)
         buf_fmt(t->out, ", %s", pick_text(run, "language"));
     if (strcmp(pick_text(run, "end"), "ok") != 0)
         buf_fmt(t->out, ", ended with %s", pick_text(run, "end"));
+    if (*pick_text(run, "undone_at"))
+        buf_fmt(t->out, ", undone %s", ago_text(pick_text(run, "undone_at"), t->now_us, ago));
     if (!pick_is_true(run, "complete"))
         buf_str(t->out, ", may have read more");
 }

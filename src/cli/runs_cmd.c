@@ -52,14 +52,16 @@ static void first_line(const char *code, char ret[256])
 
 static void add_row(struct table *t, const json_t *run)
 {
-    char ago[AGO_TEXT], took[TIME_TEXT], ms[32], code[256];
+    char ago[AGO_TEXT], took[TIME_TEXT], ms[32], ended[64], code[256];
     const char *status = pick_text(run, "status"), *end = pick_text(run, "end");
     double duration_ms = pick_number(run, "duration_ms");
     (void)snprintf(ms, sizeof ms, "%.3f", duration_ms);
+    (void)snprintf(ended, sizeof ended, "%s%s", *end ? end : status,
+                   *pick_text(run, "undone_at") ? ", undone" : "");
     first_line(pick_text(run, "code"), code);
     table_add(t, pick_text(run, "id"), NULL);
     table_add(t, pick_text(run, "session_id"), NULL);
-    table_add(t, *end ? end : status, NULL);
+    table_add(t, ended, NULL);
     table_add(t, pick_text(run, "started_at"),
               ago_text(pick_text(run, "started_at"), clock_wall_us(), ago));
     table_add(t, ms, *end ? time_text(duration_ms, took) : "");

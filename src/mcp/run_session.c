@@ -54,10 +54,12 @@ static void put_session(struct mcp_call *m, const json_t *s)
 {
     struct json_writer *w = &m->reply.w;
     const char *name = run_text(s, "name"), *id = run_text(s, "id");
+    const char *parent = run_text(json_object_get(s, "parent"), "session_id");
     bool is_default = strcmp(id, mcp_default_session(m)) == 0;
-    buf_fmt(&m->reply.text, "- %s%s%.100s%s: %s, %.0f runs, last used %s, workspace %s%s\n", id,
+    buf_fmt(&m->reply.text, "- %s%s%.100s%s: %s, %.0f runs, last used %s, workspace %s%s%s%s\n", id,
             *name ? " (" : "", name, *name ? ")" : "", run_text(s, "status"), run_number(s, "runs"),
             run_text(s, "last_used_at"), run_text(s, "workspace_id"),
+            *parent ? ", forked from " : "", parent,
             is_default ? " (used when session_id is left out)" : "");
     jw_object(w);
     put_text(w, "session_id", id);
@@ -66,6 +68,8 @@ static void put_session(struct mcp_call *m, const json_t *s)
     put_text(w, "status", run_text(s, "status"));
     put_text(w, "workspace_id", run_text(s, "workspace_id"));
     put_text(w, "last_used_at", run_text(s, "last_used_at"));
+    if (*parent)
+        put_text(w, "parent_session_id", parent);
     jw_end_object(w);
 }
 

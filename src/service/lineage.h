@@ -43,6 +43,10 @@ int lineage_write(struct service *s, const struct workspace_row *ws, const struc
 int lineage_chain(struct service *s, const struct run_row *run, size_t max, struct run_rows *ret,
                   struct err *e);
 
+/* The number of a run of the session that is part of what it remembers now; ERR_NOT_FOUND when it is none. */
+int lineage_number(struct service *s, const char *session, const char *run, uint64_t *ret,
+                   struct err *e);
+
 /* Whether the run, which has ended, began with a new kernel, without anything of the runs before it. */
 bool lineage_is_first(const struct run_row *run);
 

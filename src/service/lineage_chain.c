@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "service/lineage.h"
 #include "service/service_int.h"
 #include "store/meta_lineage.h"
@@ -117,4 +118,31 @@ int lineage_chain(struct service *s, const struct run_row *run, size_t max, stru
     }
     run_rows_done(&chain);
     return -1;
+}
+
+int lineage_number(struct service *s, const char *session, const char *run, uint64_t *ret,
+                   struct err *e)
+{
+    scoped(session_row_done) struct session_row row = {0};
+    struct run_row next = {.has_previous = true};
+    struct run_rows history;
+    if (meta_settle(s->o.meta, e) || meta_session_get(s->o.meta, session, &row, e))
+        return -1;
+    memcpy(next.previous, row.state_run, sizeof next.previous);
+    if (lineage_chain(s, &next, LINEAGE_CHAIN_MAX, &history, e))
+        return -1;
+    uint64_t number = 0;
+    for (size_t i = 0; i < history.count && number == 0; i++) {
+        const struct run_row *at = &history.items[i];
+        if (strcmp(at->id, run) == 0 && strcmp(at->session, session) == 0)
+            number = at->number;
+    }
+    run_rows_done(&history);
+    if (number == 0)
+        return err_set(e, ERR_NOT_FOUND,
+                       "run %.64s is not part of what session %s remembers: it was undone, came "
+                       "before a restart, or is another session's",
+                       run, session);
+    *ret = number;
+    return 0;
 }

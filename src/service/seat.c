@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/scope.h"
 #include "service/desk.h"
+#include "service/lineage.h"
 #include "service/may.h"
 #include "service/object.h"
 #include "service/options.h"
@@ -248,18 +249,31 @@ static int roll_back(struct seat *seat, uint64_t first, uint64_t last, struct er
                : 0;
 }
 
-int seat_rollback(struct seat *seat, const struct who *who, uint64_t steps, struct err *e)
+/* The first to be undone. */
+static int find_first(struct seat *seat, uint64_t runs, uint64_t steps, const char *run,
+                      uint64_t *ret, struct err *e)
+{
+    if (run)
+        return lineage_number(seat->service, seat->id, run, ret, e);
+    if (steps > runs)
+        return err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
+                       (unsigned long long)runs);
+    *ret = runs - steps + 1;
+    return 0;
+}
+
+int seat_rollback(struct seat *seat, const struct who *who, uint64_t steps, const char *run,
+                  struct err *e)
 {
     struct seat_use use;
     struct session_info info;
+    uint64_t first;
     if (may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
     session_look(seat->session, &info);
-    int failed = seat_hand(seat, who, "", e) ? -1
-                 : steps > info.runs
-                     ? err_set(e, ERR_NOT_FOUND, "the session has had %llu runs only",
-                               (unsigned long long)info.runs)
-                     : roll_back(seat, info.runs - steps + 1, info.runs, e);
+    int failed = seat_hand(seat, who, "", e) ||
+                 find_first(seat, info.runs, steps, run, &first, e) ||
+                 roll_back(seat, first, info.runs, e);
     seat_end(&use);
     return failed ? -1 : 0;
 }

@@ -79,9 +79,11 @@ int seat_refresh(struct seat *s, const struct who *who, struct err *e);
 int seat_fork(struct seat *s, const struct who *who, const char *name, struct seat **ret,
               struct err *e);
 
-/* Undoes the last `steps` runs, in memory and in its files; in the workspace, if `who` may write there. Those
- * runs say so from then on. */
-int seat_rollback(struct seat *s, const struct who *who, uint64_t steps, struct err *e);
+/* Undoes the last `steps` runs, or if `run` is not NULL that one and those after it: in memory and in its files; in
+ * the workspace, if `who` may write there. Those runs say so from then on. Fails with ERR_NOT_FOUND when there is no
+ * snapshot of before them, or `run` is none of the history of what the session remembers. */
+int seat_rollback(struct seat *s, const struct who *who, uint64_t steps, const char *run,
+                  struct err *e);
 
 /* "complete", "inspect", "variables": answers with JSON, the caller's to free. */
 int seat_ask(struct seat *s, const struct who *who, const char *topic, const char *code,

@@ -82,6 +82,24 @@ class Undone(HistoryTest):
         self.assertEqual(self.client.post(f"{ONE}{session}/rollback", {"steps": 1}).status, 404)
         self.assertEqual(self.undone(session), [])
 
+    def test_back_to_before_a_run(self):
+        session, other = self.session(snapshots=4), self.session(snapshots=4)
+        a, b, c = self.runs(session, "x = [1]", "x.append(2)", "x.append(3)")
+        stranger, = self.runs(other, "x = 1")
+        path = f"{ONE}{session}/rollback"
+        eventually(lambda: self.client.ok("GET", ONE + session)["rollback_steps"] >= 2)
+        for run in (stranger["id"], "run_none", other):
+            answer = self.client.post(path, {"run": run})
+            self.assertEqual((answer.status, answer.code), (404, "not_found"), answer.body)
+        self.assertEqual(self.client.post(path, {"run": b["id"], "steps": 1}).status, 400)
+        self.assertEqual(self.client.ok("POST", path, {"run": b["id"]})["runs"], 1)
+        self.assertEqual(self.undone(session), [b["id"], c["id"]])
+        self.assertEqual(self.client.post(path, {"run": c["id"]}).status, 404)
+        d, = self.runs(session, "open('x.txt', 'w').write(str(x))")
+        self.same("x.txt", [a, d])
+        self.client.ok("POST", f"{ONE}{session}/restart")
+        self.assertEqual(self.client.post(path, {"run": a["id"]}).status, 404)
+
     def test_the_mark_survives_a_restart_of_the_server(self):
         session = self.session(snapshots=2)
         _, b = self.runs(session, "x = 1", "x = 2")

@@ -512,6 +512,10 @@ class Sessions(McpTest):
         fork = result["structuredContent"]["session_id"]
         self.assertNotEqual(fork, session)
         self.assertEqual(self.run_code(self.modern, "x", session_id=fork)["structuredContent"]["result"], "1")
+        listed = self.call(self.modern, "manage_session", action="list")
+        parents = {s["session_id"]: s.get("parent_session_id") for s in listed["structuredContent"]["sessions"]}
+        self.assertEqual((parents[fork], parents[session]), (session, None))
+        self.assertIn(f"forked from {session}", Modern.text(listed))
 
     def test_restart_close_list(self):
         session, fork = (self.run_code(self.modern, "x = 1")["structuredContent"]["session_id"] for _ in range(2))

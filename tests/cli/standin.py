@@ -473,10 +473,19 @@ class Handler(Asks, Files, http.server.BaseHTTPRequestHandler):
         return 201, shown(twin)
 
     def session_rollback(self, session, request):
+        mine = [r.object for r in self.world.runs.values()
+                if r.object["session_id"] == session["id"] and "undone_at" not in r.object]
         steps = request.get("steps", 1)
+        if request.get("run"):
+            at = [r["id"] for r in mine].index(request["run"]) if request["run"] in [r["id"] for r in mine] else -1
+            if at < 0:
+                raise Refusal(404, "not_found", "that run was undone, or is not of this session")
+            steps = len(mine) - at
         if len(session["past"]) < steps:
             raise Refusal(409, "conflict", "there is nothing to go back to",
                           "make the session with snapshots")
+        for run in mine[len(mine) - steps:]:
+            run["undone_at"] = now()
         session["space"] = session["past"][-steps]
         del session["past"][-steps:]
         return 200, shown(session)

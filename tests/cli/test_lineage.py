@@ -36,6 +36,15 @@ class Lineage(Served):
         self.assertIn("--depth", short.err)
         self.assertNotEqual(0, self.cicada("files", "why", "none.txt").code)
 
+    def test_why_says_what_was_undone(self):
+        self.good("sessions", "create", "one", "--snapshots", "2")
+        if not self.object("sessions", "show", "one")["baked"]:
+            self.skipTest("there is no image")
+        self.good("run", "--session", "one", "-c", "x = 1")
+        self.good("run", "--session", "one", "-c", "open('x.txt', 'w').write('2')")
+        self.good("sessions", "rollback", "one")
+        self.assertRegex(self.good("files", "why", "x.txt", "-v", "1").out, r"\n└─ run_\w+ in ses_\w+, .*, undone .*\n")
+
     def test_reproduce_says_same_and_different(self):
         self.pipeline()
         self.assertEqual("same: the same bytes\n", self.good("reproduce", "sum.txt").out)

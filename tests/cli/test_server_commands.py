@@ -134,6 +134,29 @@ class Sessions(Served):
         self.fails(2, "sessions", "rollback", "one", "--steps", "1", "--run", "run_1")
         self.assertIn(self.cicada("sessions", "rollback", "one", "--steps", "900").code, (2, 125))
 
+    def test_runs_that_were_undone_are_marked_in_the_list(self):
+        self.make("one", "--snapshots", "3")
+        self.needs_image()
+        self.good("run", "-s", "one", "-c", "x = 1")
+        self.good("run", "-s", "one", "-c", "x = 2")
+        self.good("sessions", "rollback", "one")
+        lines = self.good("runs", "ls").out.splitlines()
+        self.assertRegex(next(line for line in lines if "x = 2" in line), r"\tok, undone\t")
+        self.assertNotIn("undone", next(line for line in lines if "x = 1" in line))
+        undone = next(r for r in self.objects("runs", "ls") if r["code"] == "x = 2")
+        self.assertIn("undone_at", self.good("runs", "show", undone["id"]).out)
+
+    def test_back_to_before_a_run(self):
+        self.make("one", "--snapshots", "3")
+        self.needs_image()
+        for i in range(3):
+            self.good("run", "-s", "one", "-c", f"x = {i}")
+        runs = {r["code"]: r["id"] for r in self.objects("runs", "ls")}
+        self.good("sessions", "rollback", "one", "--run", runs["x = 1"])
+        self.assertEqual("0\n", self.good("run", "-s", "one", "-c", "x").out)
+        told = self.fails(2, "sessions", "rollback", "one", "--run", runs["x = 2"])
+        self.assertIn("undone", told)
+
     def test_restart(self):
         self.make("one")
         self.good("run", "-s", "one", "-c", "x = 1")
