@@ -428,8 +428,8 @@ static int prepare(struct server *s, struct err *e)
     if (take_signals(s, e) || notify_open(&s->notify, e) || make_directories(s, e) ||
         choose_socket(s, e) || listen_everywhere(s, e) || check_fixtures(s, e) ||
         spawner_open_for(s->o->spawn_path, s->o->kernel_path, s->o->load_path,
-                         s->user.is_change ? s->user.uid : 0,
-                         s->config->store.reserve_mb * MIB, &s->spawner, e))
+                         s->user.is_change ? s->user.uid : 0, s->config->store.reserve_mb * MIB,
+                         &s->spawner, e))
         return -1;
     bool is_full = spawner_hello(s->spawner)->tier == TIER_FULL;
     if (!is_full && s->user.is_change && open_the_way(s, e))
