@@ -1,6 +1,7 @@
 """The history that made a state: undone runs are marked, a branch knows where it comes from, and reproduce,
 why and export follow what really happened."""
 import json
+import sqlite3
 import unittest
 
 from base import IMAGES, Client, eventually
@@ -57,6 +58,17 @@ class HistoryTest(Base):
             session = self.session(**wishes)
             return session if self.client.ok("GET", ONE + session)["baked"] else None
         return eventually(one, 120)
+
+    def in_store(self, *statements):
+        """Each with its values, while no server has it open."""
+        self.server.stop()
+        store = sqlite3.connect(self.server.data + "/data/meta.db")
+        for text, *values in statements:
+            store.execute(text, values)
+        store.commit()
+        store.close()
+        self.server.start()
+        self.client = Client(self.server)
 
     def fork(self, session):
         made = self.client.ok("POST", f"{ONE}{session}/fork", {}, 201)
@@ -208,6 +220,33 @@ class Undone(HistoryTest):
         self.same("y.txt", [c])
 
 
+class Forgotten(HistoryTest):
+    """What is not in the store any more, or never was."""
+
+    def test_without_a_run_that_was_forgotten_it_is_not_complete(self):
+        session = self.session()
+        a, b, c = self.runs(session, "x = 1", "y = 2", "open('y.txt', 'w').write(str(y))")
+        self.assertTrue(self.lineage("y.txt")["complete"])
+        self.in_store(("DELETE FROM runs WHERE id = ?", a["id"]))
+        self.assertFalse(self.lineage("y.txt")["complete"])
+        answer = self.reproduce("y.txt")
+        self.assertEqual((answer["result"], answer["complete"]), ("same", False), answer)
+        self.assertEqual([r["run_id"] for r in answer["runs"]], [b["id"], c["id"]])
+        self.assertEqual(len(self.cells(session)), 2)
+
+    def test_runs_from_before_histories_were_kept_follow_each_other_in_time(self):
+        session = self.session()
+        self.runs(session, "x = 0")
+        self.client.ok("POST", f"{ONE}{session}/restart")
+        a, b, c = self.runs(session, "x = 1", "y = x + 1", "open('y.txt', 'w').write(str(y))")
+        self.in_store(("DELETE FROM run_history",), ("UPDATE sessions SET state_run = NULL",))
+        self.same("y.txt", [a, b, c])
+        self.assertEqual(len(self.cells(session)), 4)
+        d, = self.runs(session, "open('z.txt', 'w').write('z')")  # the first that is written down
+        self.assertEqual(self.reproduce("z.txt")["result"], "same")
+        self.assertNotIn("undone_at", self.client.ok("GET", RUN + d["id"]))
+
+
 @unittest.skipIf(IMAGES == "off", "a session that started cold cannot sleep or branch")
 class Branches(HistoryTest):
     def test_a_branch_knows_its_parent_and_the_point(self):
@@ -302,6 +341,19 @@ class Branches(HistoryTest):
         b, = self.runs(branch, "open('x.txt', 'w').write(str(x))")
         self.same("x.txt", [a, b])
         self.assertEqual(len(self.cells(branch)), 2)
+
+    def test_a_branch_of_which_the_point_was_forgotten_says_so(self):
+        session = self.baked()
+        a, = self.runs(session, "x = [1]")
+        made = self.fork(session)
+        branch = made["id"]
+        b, = self.runs(branch, "open('x.txt', 'w').write('x')")
+        self.in_store(("DELETE FROM runs WHERE id = ?", a["id"]))
+        self.assertEqual(self.client.ok("GET", ONE + branch)["parent"], made["parent"])
+        answer = self.reproduce("x.txt")
+        self.assertEqual((answer["result"], answer["complete"]), ("same", False), answer)
+        self.assertEqual([r["run_id"] for r in answer["runs"]], [b["id"]])
+        self.assertEqual(len(self.cells(branch)), 1)
 
     def test_variables_lead_back_across_the_point(self):
         self.make("raw.csv", b"1")
