@@ -421,7 +421,7 @@ static int check_room_for_copy(const struct desk *d, struct err *e)
 {
     uint64_t bytes, files;
     working_size(d->working, &bytes, &files);
-    return files_check_room(d->service->o.files, ROOM_FOR_COPIES, bytes, e);
+    return files_check_room(d->service->o.files, ROOM_FOR_COPIES, bytes, files, e);
 }
 
 int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struct jail_data **ret,

@@ -256,7 +256,9 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
     if (is_gone)
         return bringing_remove(b, f->path, e);
     /* In the tree, and from there in the copy. */
-    bool has_room = files_has_room(d->service->o.files, 2 * f->content.size);
+    struct err full = {0};
+    bool has_room =
+        files_check_room(d->service->o.files, ROOM_FOR_COPIES, 2 * f->content.size, 2, &full) == 0;
     int failed = has_room ? bringing_put(b, f->path, &f->content, f->changed_us, e) : 0;
     if (!has_room || (failed && e->code == ERR_NO_SPACE)) {
         *e = (struct err){0};

@@ -227,9 +227,18 @@ bool desk_may_layer(const struct desk *d, const struct workspace_row *ws)
     return !d->pen.is_blind && is_large && d->service->o.has_overlay && !d->service->is_flat;
 }
 
+/* Once it is an overlay it cannot do without layers, which may have to be made first: on a disk that has
+ * no room for them it would not wake. */
+static bool may_become_upper(const struct desk *d, const struct workspace_row *ws)
+{
+    struct err full = {0};
+    return desk_may_layer(d, ws) &&
+           files_check_room(d->service->o.files, ROOM_FOR_COPIES, ws->bytes, ws->files, &full) == 0;
+}
+
 int desk_thin(struct desk *d, const struct workspace_row *ws, struct err *e)
 {
-    if (d->is_overlay ? !d->has_others : !desk_may_layer(d, ws))
+    if (d->is_overlay ? !d->has_others : !may_become_upper(d, ws))
         return 0;
     scoped(fd_closep) int data_fd = openat(d->dir_fd, "data", OPEN_DIR);
     if (data_fd < 0)

@@ -113,7 +113,7 @@ int materialise(struct files *files, const struct workspace_row *ws, const struc
     scoped(fd_closep) int at = -1;
     scoped(content_closep) struct content_reader *reader = NULL;
     const char *name;
-    if (files_check_room(files, ROOM_FOR_COPIES, content->size, e) ||
+    if (files_check_room(files, ROOM_FOR_COPIES, content->size, 1, e) ||
         materialise_way(dir_fd, path, &at, &name, e))
         return -1;
     clear(at, name); /* the next line fails if it could not be */

@@ -34,17 +34,18 @@ struct meta *files_meta(struct files *f)
 
 /* ---- room on the disk ---- */
 
-int files_check_room(struct files *f, enum room_use use, uint64_t bytes, struct err *e)
+int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_t count,
+                     struct err *e)
 {
     static const unsigned parts[] = {
         [ROOM_FOR_FILES] = 1, [ROOM_FOR_COPIES] = 2, [ROOM_FOR_RESULTS] = 4};
     uint64_t kept_bytes = f->o.reserve_bytes / parts[use];
     struct disk_room room;
     struct err ignored = {0};
-    /* A disk that does not say is not full; writing will tell. */
-    if (kept_bytes == 0 || f->o.space_fd < 0 ||
+    /* A disk that does not say is not full, and results may compress: writing will tell. */
+    if (f->o.space_fd < 0 || (kept_bytes == 0 && use == ROOM_FOR_RESULTS) ||
         disk_look(f->o.space_fd, kept_bytes, &room, &ignored) ||
-        (!room.is_full && room.bytes >= bytes))
+        (!room.is_full && room.bytes >= bytes && room.inodes >= count))
         return 0;
     return err_set(e, ERR_NO_SPACE,
                    "the server's disk is nearly full, and what is left is kept in reserve; delete "
@@ -53,16 +54,7 @@ int files_check_room(struct files *f, enum room_use use, uint64_t bytes, struct 
 
 int files_check_space(struct files *f, struct err *e)
 {
-    return files_check_room(f, ROOM_FOR_FILES, 0, e);
-}
-
-bool files_has_room(const struct files *f, uint64_t bytes)
-{
-    struct statvfs disk;
-    if (f->o.space_fd < 0 || fstatvfs(f->o.space_fd, &disk))
-        return true; /* writing will tell */
-    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    return free_bytes >= f->o.reserve_bytes && free_bytes - f->o.reserve_bytes >= bytes;
+    return files_check_room(f, ROOM_FOR_FILES, 0, 0, e);
 }
 
 /* ---- reading ---- */

@@ -88,7 +88,8 @@ int files_workspace_change(struct files *f, const struct who *who, const struct 
 int files_workspace_delete(struct files *f, const struct who *who, const struct workspace_row *ws,
                            struct err *e);
 
-/* Whether the disk has room for `bytes` more; ERR_NO_SPACE. Asks it: cheap, but not free. */
+/* Whether the disk has room for `bytes` more in `count` files more; ERR_NO_SPACE. Asks it: cheap, but not
+ * free. */
 enum room_use {
     ROOM_FOR_FILES,  /* from outside: above the reserve */
     ROOM_FOR_COPIES, /* of files that are there, for sessions to work on: to the middle of it */
@@ -96,11 +97,10 @@ enum room_use {
      * quarter. */
     ROOM_FOR_RESULTS
 };
-int files_check_room(struct files *f, enum room_use use, uint64_t bytes, struct err *e);
+int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_t count,
+                     struct err *e);
 /* For files from outside, of any size. */
 int files_check_space(struct files *f, struct err *e);
-/* Whether so many bytes more leave the reserve as it is; asks the disk. */
-bool files_has_room(const struct files *f, uint64_t bytes);
 
 /* ---- changes ---- */
 

@@ -411,9 +411,9 @@ static void what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter(void **
     fx.options.reserve_bytes = room.free_bytes * 3;
     fixture_again();
     FAILS(ERR_NO_SPACE, files_check_space(fx.files, e));
-    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_COPIES, 1, e));
-    OK(files_check_room(fx.files, ROOM_FOR_RESULTS, 0, e));
-    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_RESULTS, room.free_bytes, e));
+    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_COPIES, 1, 0, e));
+    OK(files_check_room(fx.files, ROOM_FOR_RESULTS, 0, 0, e));
+    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_RESULTS, room.free_bytes, 0, e));
     scoped(commit_freep) struct commit *c = begin(COMMIT_RUN);
     commit_is_working_copy(c);
     const struct how how = {0};

@@ -130,7 +130,7 @@ int room_check(struct commit *c, struct err *e)
         return err_set(e, ERR_TOO_LARGE, "a file may have %llu bytes",
                        (unsigned long long)(file_max ? file_max : CONTENT_SIZE_MAX));
     int failed = c->row.is_working_copy
-                     ? files_check_room(c->files, ROOM_FOR_RESULTS, size - p->written, e)
+                     ? files_check_room(c->files, ROOM_FOR_RESULTS, size - p->written, 0, e)
                      : files_check_space(c->files, e);
     return failed || check_quota(c, size, e) ? -1 : 0;
 }

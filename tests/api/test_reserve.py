@@ -29,6 +29,17 @@ for i in range(200):
         f.write(os.urandom(4 << 20))
     time.sleep(0.02)
 """
+DISOBEYS = """
+import itertools, os
+piece = os.urandom(1 << 20)
+for i in itertools.count():
+    try:
+        with open(f'f{i}', 'wb', buffering=0) as f:
+            f.write(i.to_bytes(4, 'big') + piece[4:])
+            f.seek(300000)
+            f.write(i.to_bytes(4, 'big'))
+    except KeyboardInterrupt: pass
+"""
 MANY = """
 import os
 for i in range({files}):
@@ -161,16 +172,23 @@ class Bytes(OnASmallDisk):
     def test_who_does_not_obey_is_ended(self):
         s = self.client.session()
         self.client.run(s, "x = 42; open('early', 'w').write('early')")
-        run = self.client.run(s, """
-import itertools, os
-piece = os.urandom(1 << 20)
-for i in itertools.count():
-    try:
-        with open(f'f{i}', 'wb', buffering=0) as f: f.write(piece)
-    except KeyboardInterrupt: pass""", timeout_s=60)
+        run = self.client.run(s, DISOBEYS, timeout_s=60)
         self.is_the_servers(run, "lost")
         run = self.client.run(s, "open('early').read()")
         self.assertEqual((run["end"], run["result"]["text/plain"]), ("ok", "'early'"))
+
+    def test_over_layers_deleting_through_the_api_lets_it_go_on(self):
+        self.client.ok("PUT", FILE + "wide", status=201, raw=bytes(20 * MIB))  # too large to be copied for each session
+        s = self.client.session()
+        run = self.client.run(s, DISOBEYS, timeout_s=60)
+        self.is_the_servers(run, "lost")
+        answer = self.client.post(f"/api/v1/sessions/{s}/runs", {"code": "1"})
+        self.assertIn(answer.status, (200, 507), answer.body)
+        for f in run["files"]:
+            self.client.ok("DELETE", FILE + f["path"], status=204)
+        run = self.client.run(s, "import os\nfor f in os.listdir(): f == 'wide' or os.unlink(f)\nos.path.getsize('wide')")
+        self.assertEqual((run["end"], run["result"]["text/plain"]), ("ok", str(20 * MIB)))
+        self.assertGreater(self.free(), self.RESERVE_MB * MIB)
 
     def test_many_who_write_at_the_same_time_leave_half_of_it(self):
         sessions = [self.client.session() for _ in range(4)]
