@@ -92,7 +92,8 @@ static int find_data(const struct fsck_wishes *w, char ret[PATH_MAX], struct err
 
 struct fsck_report {
     struct notes notes;
-    struct json_writer *w; /* NULL: to people */
+    struct json_writer *w;    /* NULL: to people */
+    struct json_writer *lost; /* likewise */
 };
 
 static void tell(void *arg, const char *problem)
@@ -102,6 +103,46 @@ static void tell(void *arg, const char *problem)
         jw_text(r->w, problem);
     else
         note_problem(&r->notes, "%s", problem);
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+    jw_key(w, key);
+    jw_text(w, text);
+}
+
+static void put_bool(struct json_writer *w, const char *key, bool v)
+{
+    jw_key(w, key);
+    jw_bool(w, v);
+}
+
+static void tell_lost(void *arg, const struct check_lost *lost)
+{
+    struct fsck_report *r = arg;
+    struct json_writer *w = r->lost;
+    if (!w) {
+        note_problem(&r->notes, "lost: %.*s version %" PRIu64 ", %s, in workspace %.*s (%s)",
+                     (int)lost->path.len, lost->path.ptr, lost->version,
+                     lost->is_in_trash ? "in the trash"
+                     : lost->is_newest ? "the newest"
+                                       : "not the newest",
+                     (int)lost->workspace_name.len, lost->workspace_name.ptr, lost->workspace);
+        return;
+    }
+    jw_object(w);
+    put_text(w, "workspace_id", lost->workspace);
+    jw_key(w, "workspace");
+    jw_str(w, lost->workspace_name.ptr, lost->workspace_name.len);
+    jw_key(w, "path");
+    jw_str(w, lost->path.ptr, lost->path.len);
+    jw_key(w, "version");
+    jw_u64(w, lost->version);
+    put_bool(w, "is_newest", lost->is_newest);
+    put_bool(w, "in_trash", lost->is_in_trash);
+    put_text(w, "sha256", lost->sha256);
+    put_text(w, "why", lost->why);
+    jw_end_object(w);
 }
 
 static void put(struct json_writer *w, const char *key, uint64_t v)
@@ -143,30 +184,37 @@ static void put_words(struct buf *out, const struct check_result *r, bool is_pac
 static int check(const struct fsck_wishes *wishes, const char *data, struct err *e)
 {
     scoped(buf_done) struct buf text = BUF_INIT(TEXT_MAX);
-    struct json_writer w = JSON_WRITER(&text);
-    struct fsck_report report = {notes_to_stderr(), wishes->is_json ? &w : NULL};
+    scoped(buf_done) struct buf lost = BUF_INIT(TEXT_MAX);
+    struct json_writer w = JSON_WRITER(&text), lost_w = JSON_WRITER(&lost);
+    struct fsck_report report = {notes_to_stderr(), wishes->is_json ? &w : NULL,
+                                 wishes->is_json ? &lost_w : NULL};
     struct check_result result;
     const struct check_options options = {.data = data,
                                           .is_quick = wishes->is_quick,
                                           .is_packs_alone = wishes->is_packs_alone,
                                           .tell = tell,
+                                          .lost = tell_lost,
                                           .arg = &report};
     if (wishes->is_json) {
         jw_object(&w);
         jw_key(&w, "messages");
         jw_array(&w);
+        jw_array(&lost_w);
     }
     if (check_data(&options, &result, e))
         return -1;
     if (wishes->is_json) {
         jw_end_array(&w);
+        jw_end_array(&lost_w);
+        jw_key(&w, "lost");
+        jw_raw(&w, lost.bytes ? lost.bytes : "[]", lost.bytes ? lost.len : 2);
         put_figures(&w, &result);
         jw_end_object(&w);
         buf_str(&text, "\n");
     } else {
         put_words(&text, &result, wishes->is_packs_alone);
     }
-    if (buf_check(&text, e))
+    if (buf_check(&lost, e) || buf_check(&text, e))
         return -1;
     if (print_out(&text))
         return EXIT_NO_JAIL;

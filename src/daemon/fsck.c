@@ -58,6 +58,25 @@ static int check_audit(const struct check_options *o, struct store *store, const
     return 0;
 }
 
+static void tell(void *arg, const char *what)
+{
+    const struct check_options *o = arg;
+    o->tell(o->arg, what);
+}
+
+static void tell_lost(void *arg, const struct fsck_lost *l)
+{
+    const struct check_options *o = arg;
+    o->lost(o->arg, &(struct check_lost){.workspace = l->workspace,
+                                         .workspace_name = l->workspace_name,
+                                         .path = l->path,
+                                         .version = l->version,
+                                         .is_newest = l->is_newest,
+                                         .is_in_trash = l->is_in_trash,
+                                         .sha256 = l->sha256,
+                                         .why = l->why});
+}
+
 int check_data(const struct check_options *options, struct check_result *ret, struct err *e)
 {
     char path[PATH_MAX];
@@ -71,8 +90,9 @@ int check_data(const struct check_options *options, struct check_result *ret, st
     const struct fsck_options fo = {.contents = store_contents(store),
                                     .packs = store_packs(store),
                                     .is_quick = options->is_quick,
-                                    .tell = options->tell,
-                                    .arg = options->arg};
+                                    .tell = tell,
+                                    .lost = tell_lost,
+                                    .arg = (void *)options};
     struct fsck_result r;
     if (fsck_run(&fo, &r, e))
         return -1;

@@ -5,13 +5,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 struct err;
+
+/* A kept version whose bytes are not there any more, or not what they were; good until the call returns. */
+struct check_lost {
+    const char *workspace; /* its id */
+    struct str workspace_name, path;
+    uint64_t version;
+    bool is_newest, is_in_trash; /* newest of those with content */
+    const char *sha256, *why;    /* in hex */
+};
 
 struct check_options {
     const char *data;    /* "auto", or an absolute path */
     bool is_quick;       /* contents are looked up, not read */
     bool is_packs_alone; /* the database is not looked at, and need not be there */
     void (*tell)(void *arg, const char *problem);
+    void (*lost)(void *arg, const struct check_lost *lost);
     void *arg;
 };
 

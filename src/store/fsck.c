@@ -55,12 +55,17 @@ static int find_row(struct check *k, const uint8_t sha256[HASH_LEN], enum chunk_
     int found = meta_chunk_read(k->meta, k->vault, &key, &row, e);
     if (found < 0)
         return -1;
-    if (!found || (kind == CHUNK_DATA && row.raw_len != raw_len))
+    if (!found || (kind == CHUNK_DATA && row.raw_len != raw_len) ||
+        hash_set_has(&k->gone, sha256, (int)kind))
         return err_set(e, ERR_DAMAGED, "a piece of it is missing");
+    if (!fsck_has_pack(k, row.pack))
+        return err_set(e, ERR_DAMAGED, "pack %llu, with a piece of it, is missing",
+                       (unsigned long long)row.pack);
     return 0;
 }
 
-/* Rows are compared with packs elsewhere: here it is enough that there are all. */
+/* Rows were compared with records by then: here it is enough that there are all, in packs that are
+ * there. */
 static int look_up(struct check *k, const struct content *content, struct err *e)
 {
     scoped(freep) uint8_t *bytes = NULL;
@@ -78,6 +83,24 @@ static int look_up(struct check *k, const struct content *content, struct err *e
     return 0;
 }
 
+struct naming {
+    struct check *k;
+    const char *hex, *why;
+};
+
+static void name_lost(void *arg, const struct content_name *name)
+{
+    const struct naming *n = arg;
+    n->k->o->lost(n->k->o->arg, &(struct fsck_lost){.workspace = name->workspace,
+                                                    .workspace_name = name->workspace_name,
+                                                    .path = name->path,
+                                                    .version = name->version,
+                                                    .is_newest = name->is_newest,
+                                                    .is_in_trash = name->is_in_trash,
+                                                    .sha256 = n->hex,
+                                                    .why = n->why});
+}
+
 static void check_content(struct check *k, const struct content *content)
 {
     struct err e = {0};
@@ -93,6 +116,12 @@ static void check_content(struct check *k, const struct content *content)
     hash_hex(content->sha256, hex);
     fsck_problem(k, "vault %s: content %s of %llu bytes: %s", k->vault, hex,
                  (unsigned long long)content->size, e.text);
+    struct naming naming = {k, hex, e.text};
+    struct err unnamed = {0};
+    if (k->o->lost &&
+        meta_content_names(k->meta, k->vault, content->sha256, name_lost, &naming, &unnamed))
+        fsck_problem(k, "vault %s: whose content %s was cannot be read: %s", k->vault, hex,
+                     unnamed.text);
 }
 
 static int check_contents(struct check *k, struct err *e)
@@ -118,9 +147,14 @@ static int check_vault(struct check *k, struct err *e)
 {
     scoped(freep) struct pack_info *packs = NULL;
     size_t count = 0;
-    if (packs_list(k->o->packs, k->vault, &packs, &count, e) || fsck_packs(k, packs, count, e))
+    if (packs_list(k->o->packs, k->vault, &packs, &count, e))
         return -1;
-    return k->meta ? check_contents(k, e) : fsck_recipes(k, packs, count, e);
+    k->packs = packs;
+    k->pack_count = count;
+    hash_set_done(&k->gone);
+    if (fsck_packs(k, e))
+        return -1;
+    return k->meta ? check_contents(k, e) : fsck_recipes(k, e);
 }
 
 /* A database or a disk that cannot be read is a problem, and the rest is looked at. */
@@ -178,6 +212,7 @@ int fsck_run(const struct fsck_options *options, struct fsck_result *ret, struct
                       .piece = malloc(PIECE)};
     int failed = k.piece ? check_all(&k, e) : err_set(e, ERR_NO_MEMORY, "no room to read");
     free(k.piece);
+    hash_set_done(&k.gone);
     ZSTD_freeDCtx(k.ctx);
     if (failed)
         return err_wrap(e, "check the store");

@@ -18,15 +18,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 struct contents;
 struct err;
 struct packs;
+
+/* A kept version whose bytes are not there any more, or not what they were. */
+struct fsck_lost {
+    const char *workspace; /* its id; as are the rest: good until the call returns */
+    struct str workspace_name, path;
+    uint64_t version;
+    bool is_newest, is_in_trash; /* newest of those with content */
+    const char *sha256, *why;    /* in hex */
+};
 
 struct fsck_options {
     struct contents *contents;                 /* NULL: from packs alone */
     struct packs *packs;                       /* always */
     bool is_quick;                             /* payloads are not read */
     void (*tell)(void *arg, const char *what); /* every problem, one line; may be NULL */
+    void (*lost)(void *arg, const struct fsck_lost *lost); /* every version; may be NULL */
     void *arg;
 };
 

@@ -87,9 +87,12 @@ static int check_rows(struct check *k, const struct pack_info *info, struct err 
         for (size_t i = 0; i < count; i++) {
             offset = rows[i].offset + 1;
             named += (uint64_t)RECORD_HEAD + rows[i].stored_len;
-            if (!is_there(k, info, &rows[i]))
-                fsck_problem(k, "vault %s: pack %llu has no such record at %llu", k->vault,
-                             (number)info->number, (number)rows[i].offset);
+            if (is_there(k, info, &rows[i]))
+                continue;
+            if (hash_set_add(&k->gone, rows[i].sha256, (int)rows[i].kind, e))
+                return -1;
+            fsck_problem(k, "vault %s: pack %llu has no such record at %llu", k->vault,
+                         (number)info->number, (number)rows[i].offset);
         }
     }
     k->result->garbage_bytes += info->len > named ? info->len - named : 0;
@@ -102,20 +105,24 @@ static int compare_infos(const void *a, const void *b)
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
+bool fsck_has_pack(const struct check *k, uint64_t pack)
+{
+    const struct pack_info key = {.number = pack};
+    return k->pack_count > 0 &&
+           bsearch(&key, k->packs, k->pack_count, sizeof *k->packs, compare_infos);
+}
+
 /* Every pack that rows name is there. */
-static int check_missing(struct check *k, const struct pack_info *packs, size_t count,
-                         struct err *e)
+static int check_missing(struct check *k, struct err *e)
 {
     scoped(freep) struct pack_use *uses = NULL;
     size_t use_count = 0;
     if (meta_pack_use(k->meta, k->vault, &uses, &use_count, e))
         return -1;
-    for (size_t i = 0; i < use_count; i++) {
-        const struct pack_info key = {.number = uses[i].pack};
-        if (count == 0 || !bsearch(&key, packs, count, sizeof *packs, compare_infos))
+    for (size_t i = 0; i < use_count; i++)
+        if (!fsck_has_pack(k, uses[i].pack))
             fsck_problem(k, "vault %s: pack %llu is missing, with %llu records that are named",
                          k->vault, (number)uses[i].pack, (number)uses[i].records);
-    }
     return 0;
 }
 
@@ -138,16 +145,16 @@ static int check_pack(struct check *k, const struct pack_info *info, struct err 
     return k->meta ? check_rows(k, info, e) : 0;
 }
 
-int fsck_packs(struct check *k, const struct pack_info *packs, size_t count, struct err *e)
+int fsck_packs(struct check *k, struct err *e)
 {
-    for (size_t i = 0; i < count; i++)
-        if (check_pack(k, &packs[i], e)) {
+    for (size_t i = 0; i < k->pack_count; i++)
+        if (check_pack(k, &k->packs[i], e)) {
             if (e->code != ERR_DAMAGED)
                 return -1;
             fsck_problem(k, "vault %s: %s", k->vault, e->text);
             *e = (struct err){0};
         }
-    return k->meta ? check_missing(k, packs, count, e) : 0;
+    return k->meta ? check_missing(k, e) : 0;
 }
 
 /* ---- contents that recipes name: from packs alone ---- */
@@ -193,15 +200,15 @@ static int visit_for_recipes(void *arg, const struct chunk_row *row, struct err 
     return row->kind == CHUNK_RECIPE ? check_recipe(c, row, e) : 0;
 }
 
-int fsck_recipes(struct check *k, const struct pack_info *packs, size_t count, struct err *e)
+int fsck_recipes(struct check *k, struct err *e)
 {
     struct recipe_check c = {.k = k};
     struct pack_walked ignored;
     int failed = 0;
     for (int pass = 0; pass < 2; pass++) {
         c.is_second = pass == 1;
-        for (size_t i = 0; i < count && !failed; i++)
-            failed = packs_walk(k->o->packs, k->vault, packs[i].number, visit_for_recipes, &c,
+        for (size_t i = 0; i < k->pack_count && !failed; i++)
+            failed = packs_walk(k->o->packs, k->vault, k->packs[i].number, visit_for_recipes, &c,
                                 &ignored, e);
     }
     hash_set_done(&c.chunks);

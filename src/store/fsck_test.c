@@ -43,6 +43,13 @@ static void finds(enum fsck_way way, const char *what)
         fail_msg("fsck %d found %llu: %s", (int)way, (unsigned long long)r.problems, told);
 }
 
+/* Exactly these versions are named. */
+static void loses(enum fsck_way way, const char *what)
+{
+    (void)fsck_as(way);
+    assert_string_equal(lost, what);
+}
+
 static void a_sound_store_is_counted_and_nothing_is_said(void **state)
 {
     (void)state;
@@ -66,6 +73,7 @@ static void a_flipped_bit_in_a_payload(void **state)
     two_files();
     damage("packs/prn_a/1.pk", 1000);
     finds(WITH_DATABASE, "pack 1 at 0");
+    loses(WITH_DATABASE, "first 1; ");
     finds(PACKS_ALONE, "pack 1: 1 records from 0 on");
     assert_int_equal(fsck_as(QUICK).problems, 0); /* does not read payloads */
 }
@@ -77,6 +85,8 @@ static void a_flipped_bit_in_a_header(void **state)
     damage("packs/prn_a/1.pk", 20);
     finds(WITH_DATABASE, "has no such record at 0");
     finds(QUICK, "has no such record at 0");
+    loses(WITH_DATABASE, "first 1; ");
+    loses(QUICK, "first 1; ");
 }
 
 static void a_pack_that_was_cut_off(void **state)
@@ -87,6 +97,15 @@ static void a_pack_that_was_cut_off(void **state)
     assert_int_equal(ftruncate(fd, (off_t)disk_bytes() - 1), 0);
     finds(WITH_DATABASE, "has no such record");
     finds(QUICK, "has no such record");
+    loses(QUICK, "third 1; ");
+}
+
+/* In order of their hashes. */
+static void loses_all(enum fsck_way way)
+{
+    (void)fsck_as(way);
+    for (size_t i = 0; i < 3; i++)
+        assert_non_null(strstr(lost, (const char *[]){"first 1; ", "second 1; ", "third 1; "}[i]));
 }
 
 static void a_pack_that_is_missing(void **state)
@@ -96,6 +115,8 @@ static void a_pack_that_is_missing(void **state)
     assert_int_equal(unlinkat(at.scratch.fd, "packs/prn_a/1.pk", 0), 0);
     finds(WITH_DATABASE, "pack 1 is missing");
     finds(QUICK, "pack 1 is missing");
+    loses_all(WITH_DATABASE);
+    loses_all(QUICK);
     assert_int_equal(unlinkat(at.scratch.fd, "packs/prn_a", AT_REMOVEDIR), 0);
     finds(QUICK, "pack 1 is missing");
 }

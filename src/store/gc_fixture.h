@@ -189,14 +189,25 @@ static inline void hear(void *arg, const char *what)
 
 enum fsck_way { WITH_DATABASE, QUICK, PACKS_ALONE };
 
+static char lost[200]; /* "path 1; path 2; " */
+
+static inline void hear_lost(void *arg, const struct fsck_lost *l)
+{
+    (void)arg;
+    size_t len = strlen(lost);
+    (void)snprintf(lost + len, sizeof lost - len, "%.*s %llu; ", (int)l->path.len, l->path.ptr,
+                   (unsigned long long)l->version);
+}
+
 static inline struct fsck_result fsck_as(enum fsck_way way)
 {
     struct fsck_result result;
     const struct fsck_options o = {.contents = way == PACKS_ALONE ? NULL : at.contents,
                                    .packs = at.packs,
                                    .is_quick = way == QUICK,
-                                   .tell = hear};
-    told[0] = '\0';
+                                   .tell = hear,
+                                   .lost = hear_lost};
+    told[0] = lost[0] = '\0';
     OK(fsck_run(&o, &result, e));
     return result;
 }

@@ -9,7 +9,8 @@
 enum { RECORD_HEADER_LEN = 52 }; /* of a record in a pack */
 
 static const struct {
-    const char *find, *find_any, *list, *move, *vaults, *contents, *mark, *unmark, *sweep, *packs;
+    const char *find, *find_any, *list, *move, *vaults, *contents, *names, *mark, *unmark, *sweep,
+        *packs;
 } sql = {
 #define COLUMNS                                                                           \
     "SELECT c.sha256, c.kind, c.pack, c.offset, c.stored_len, c.raw_len, c.flags, c.dead" \
@@ -29,6 +30,14 @@ static const struct {
                 " CROSS JOIN workspaces AS w ON w.number = v.workspace AND w.deleted = 0"
                 " WHERE v.vault = " VAULT " AND v.sha256 IS NOT NULL AND v.sha256 > ?2"
                 " GROUP BY v.sha256 ORDER BY v.sha256 LIMIT ?3",
+    .names = "SELECT w.id, w.name, v.path, v.version, f.state,"
+             "  NOT EXISTS (SELECT 1 FROM versions AS n WHERE n.file = v.file"
+             "    AND n.version > v.version AND n.sha256 IS NOT NULL)"
+             " FROM versions AS v INDEXED BY versions_content"
+             " CROSS JOIN workspaces AS w ON w.number = v.workspace AND w.deleted = 0"
+             " CROSS JOIN files AS f ON f.number = v.file"
+             " WHERE v.vault = " VAULT " AND v.sha256 IS NOT NULL AND v.sha256 = ?2"
+             " ORDER BY w.id, v.path, v.version",
     .mark = "UPDATE chunks SET dead = ?4 WHERE vault = " VAULT
             " AND sha256 = ?2 AND kind = ?3 AND dead = 0",
     .unmark = "UPDATE chunks SET dead = 0 WHERE vault = " VAULT
@@ -249,6 +258,30 @@ int meta_content_list(struct meta *m, const char *vault, const uint8_t *after, s
         return -1;
     *ret_count = count;
     return 0;
+}
+
+int meta_content_names(struct meta *m, const char *vault, const uint8_t sha256[HASH_LEN],
+                       void (*each)(void *arg, const struct content_name *name), void *arg,
+                       struct err *e)
+{
+    enum { LIVE, TRASHED };
+    scoped(db_read_endp) struct db_conn *c = NULL;
+    if (db_read_begin(m->db, &c, e))
+        return -1;
+    scoped(sql_rows_done) struct sql_rows rows = {0};
+    if (sql_query(c, sql.names, SQL_WITH(SQL_TEXT(vault), SQL_BYTES(sha256, HASH_LEN)), &rows, e))
+        return -1;
+    int got;
+    while ((got = sql_next(&rows, e)) == 1) {
+        struct content_name name = {.workspace_name = sql_text(&rows, 1),
+                                    .path = sql_text(&rows, 2),
+                                    .version = (uint64_t)sql_int(&rows, 3),
+                                    .is_in_trash = sql_int(&rows, 4) == TRASHED,
+                                    .is_newest = sql_int(&rows, 5) != 0};
+        sql_id(&rows, 0, name.workspace);
+        each(arg, &name);
+    }
+    return got;
 }
 
 int meta_pack_use(struct meta *m, const char *vault, struct pack_use **ret, size_t *ret_count,

@@ -8,6 +8,7 @@
 #ifndef STORE_META_FILES_H
 #define STORE_META_FILES_H
 
+#include "base/str.h"
 #include "store/meta.h"
 
 struct batch;
@@ -253,6 +254,18 @@ int meta_vault_list(struct meta *m, char (**ret)[ID_SIZE], size_t *ret_count, st
  * `after` (NULL: from the first); at most `limit`. */
 int meta_content_list(struct meta *m, const char *vault, const uint8_t *after, size_t limit,
                       struct content *ret, size_t *ret_count, struct err *e);
+
+/* The kept versions that have a content, for fsck: `each` hears of one after the other, whose texts are good
+ * until it returns, and must not call anything of `m`. */
+struct content_name {
+    char workspace[ID_SIZE];
+    struct str workspace_name, path;
+    uint64_t version;
+    bool is_newest, is_in_trash; /* newest of those with content */
+};
+int meta_content_names(struct meta *m, const char *vault, const uint8_t sha256[HASH_LEN],
+                       void (*each)(void *arg, const struct content_name *name), void *arg,
+                       struct err *e);
 
 /* gc's two passes. A chunk that nobody needs is marked dead first; whoever needs it again meanwhile
  * unmarks it (meta_commit does, in its transaction), and meta_chunk_find does not find it. Rows that

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from urllib.parse import quote
 
 from base import CICADA, USER, Client, Server
 from files import WORKSPACES, noise
@@ -155,6 +156,42 @@ class Store(unittest.TestCase):
         code, said = fsck(data, "--quick")
         self.assertEqual(code, 1)
         self.assertIn("pack 1 is missing", " ".join(said["messages"]))
+
+    def test_fsck_names_the_versions_that_are_lost(self):
+        kept = self.put("kept.bin", noise(60000, seed=3))
+        self.put(quote("dir/läst one.csv"), noise(50000))
+        self.put(quote("dir/läst one.csv"), noise(40000, seed=2))
+        gone = self.put("gone.bin", noise(50000))  # the same content as the first of the others
+        self.assertEqual(self.client.request("DELETE", f"{WORKSPACES}/default/files/gone.bin").status, 204)
+        workspace = self.client.ok("GET", f"{WORKSPACES}/default")
+        self.server.stop()
+        data = self.server.data + "/data"
+        self.assertEqual(fsck(data)[1]["lost"], [])
+        (pack,) = pathlib.Path(data, "packs").glob("*/*.pk")
+        with open(pack, "r+b") as file:
+            file.seek(90000)  # the second content
+            byte = file.read(1)
+            file.seek(90000)
+            file.write(bytes([byte[0] ^ 1]))
+        code, said = fsck(data)
+        self.assertEqual((code, said["contents"]), (1, 2))
+        place = {"workspace_id": workspace["id"], "workspace": workspace["name"], "version": 1}
+        for lost in said["lost"]:
+            self.assertRegex(lost.pop("why"), "damaged|missing|not what")
+            self.assertRegex(lost.pop("sha256"), "^[0-9a-f]{64}$")
+        self.assertEqual(sorted(said["lost"], key=lambda lost: lost["path"]), [
+            {**place, "path": "dir/läst one.csv", "is_newest": False, "in_trash": False},
+            {**place, "path": "gone.bin", "is_newest": True, "in_trash": True}])
+        env = {k: v for k, v in os.environ.items() if not k.startswith("CICADA_")}
+        told = subprocess.run([CICADA, "fsck", "--data", data], env=env, capture_output=True, text=True, timeout=120).stderr
+        self.assertIn(f'lost: dir/läst one.csv version 1, not the newest, in workspace {workspace["name"]} ({workspace["id"]})', told)
+        self.assertIn("lost: gone.bin version 1, in the trash, in workspace ", told)
+        self.assertNotIn("kept.bin", told)
+        os.unlink(pack)
+        code, said = fsck(data, "--quick")
+        self.assertEqual({(lost["path"], lost["version"]) for lost in said["lost"]},
+                         {("kept.bin", 1), ("dir/läst one.csv", 1), ("dir/läst one.csv", 2), ("gone.bin", 1)}, said)
+        self.assertEqual((kept["version"], gone["version"]), (1, 1))
 
 
 class Without(unittest.TestCase):
