@@ -34,9 +34,12 @@ static int copy_pages(struct db_conn *from, const char *path, struct err *e)
     } else if (rc == SQLITE_OK) {
         rc = sqlite3_errcode(to);
     }
+    int why = rc == SQLITE_FULL                             ? ENOSPC
+              : rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN ? sqlite3_system_errno(to)
+                                                            : 0;
     (void)sqlite3_close(to);
-    if (rc == SQLITE_FULL)
-        return err_set(e, ERR_NO_SPACE, "no room for a copy of the database");
+    if (why)
+        return err_sys(e, why, "copy the database");
     return rc == SQLITE_OK
                ? 0
                : err_set(e, ERR_UNAVAILABLE, "copy the database: %s", sqlite3_errstr(rc));
@@ -239,11 +242,75 @@ static int check_place(int to_fd, struct err *e)
         is_ours = is_ours && is_known;
     }
     dir_done(&d);
-    return is_ours
-               ? 0
-               : err_set(
-                     e, ERR_CONFLICT,
-                     "the directory for backups holds something else: give them one of their own");
+    return is_ours ? 0
+                   : err_set(e, ERR_CONFLICT,
+                             "it holds something else: give backups a directory of their own");
+}
+
+/* Whether the directory `fd` is, or lies in, the one called `top`. */
+static bool is_within(int fd, const struct stat *top)
+{
+    enum { DEPTH_MAX = PATH_MAX / 2 };
+    struct stat st, above;
+    scoped(fd_closep) int at = openat(fd, ".", OPEN_DIR);
+    for (int depth = 0; at >= 0 && depth < DEPTH_MAX && fstat(at, &st) == 0; depth++) {
+        if (st.st_dev == top->st_dev && st.st_ino == top->st_ino)
+            return true;
+        int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (up < 0 || fstat(up, &above) ||
+            (above.st_dev == st.st_dev && above.st_ino == st.st_ino)) {
+            fd_closep(&up);
+            return false;
+        }
+        (void)close(at);
+        at = up;
+    }
+    return false;
+}
+
+static int check_apart(int to_fd, int data_fd, bool *ret_is_same_disk, struct err *e)
+{
+    struct stat to, data;
+    if (fstat(to_fd, &to) || fstat(data_fd, &data))
+        return err_sys(e, errno, "look at it");
+    if (to.st_dev == data.st_dev && to.st_ino == data.st_ino)
+        return err_set(e, ERR_CONFLICT, "it is the data directory itself");
+    if (is_within(to_fd, &data))
+        return err_set(e, ERR_CONFLICT, "it lies in the data directory");
+    if (is_within(data_fd, &to))
+        return err_set(e, ERR_CONFLICT, "it holds the data directory");
+    *ret_is_same_disk = to.st_dev == data.st_dev;
+    return 0;
+}
+
+/* Why it could not be opened. */
+static int tell_unopened(const char *path, int why, struct err *e)
+{
+    struct stat st;
+    if (why == ENOENT)
+        return err_set(e, ERR_CONFLICT, "it does not exist: make it, for the service user alone");
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        return err_set(e, ERR_CONFLICT, "it is a symbolic link: name where that leads");
+    if (why == ENOTDIR)
+        return err_set(e, ERR_CONFLICT, "it is not a directory");
+    return err_set(e, ERR_CONFLICT, "the service user cannot open it: %s", strerror(why));
+}
+
+int backup_open(const char *path, int data_fd, int *ret_fd, bool *ret_is_same_disk, struct err *e)
+{
+    scoped(fd_closep) int fd = open(path, OPEN_DIR);
+    bool is_same_disk = false;
+    int failed = 0;
+    if (fd < 0)
+        failed = tell_unopened(path, errno, e);
+    else if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS))
+        failed =
+            err_set(e, ERR_CONFLICT, "the service user cannot write to it: %s", strerror(errno));
+    if (failed || check_apart(fd, data_fd, &is_same_disk, e) || check_place(fd, e))
+        return err_wrap(e, "the directory for backups, %.200s", path);
+    *ret_fd = take_fd(&fd);
+    *ret_is_same_disk = is_same_disk;
+    return 0;
 }
 
 int backup_run(struct meta *m, struct packs *packs, int from_fd, int to_fd,

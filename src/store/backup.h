@@ -17,6 +17,7 @@
 #ifndef STORE_BACKUP_H
 #define STORE_BACKUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -28,6 +29,11 @@ struct backup_result {
     uint64_t packs, packs_copied;
     uint64_t bytes, bytes_copied; /* of packs */
 };
+
+/* Opens the directory for backups, if one can be made there: a directory, writable, with nothing else in it, and
+ * neither DATA nor in it nor above it. The caller closes *ret_fd. *ret_is_same_disk: it is lost when DATA's
+ * disk is. Fails with ERR_CONFLICT and what is wrong; messages name it, for the operator, who did. */
+int backup_open(const char *path, int data_fd, int *ret_fd, bool *ret_is_same_disk, struct err *e);
 
 /* `to_fd` is an open directory, empty or with an earlier backup; `from_fd` is DATA/packs. Blocks for as
  * long as it takes. Fails with ERR_CONFLICT when something else is in it. */

@@ -109,13 +109,31 @@ int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *
 static int back_up(struct upkeep *u, struct backup_result *ret, struct err *e)
 {
     scoped(fd_closep) int from = openat(u->o.data_fd, "packs", OPEN_DIR);
-    scoped(fd_closep) int to = open(u->o.backup_dir, OPEN_DIR);
+    scoped(fd_closep) int to = -1;
+    bool is_same_disk;
     if (from < 0)
         return err_sys(e, errno, "open the packs");
-    if (to < 0)
-        return err_set(e, ERR_CONFLICT, "the directory for backups cannot be opened: %s",
-                       strerror(errno));
-    return backup_run(u->o.meta, u->o.packs, from, to, ret, e);
+    if (backup_open(u->o.backup_dir, u->o.data_fd, &to, &is_same_disk, e))
+        return -1;
+    if (backup_run(u->o.meta, u->o.packs, from, to, ret, e))
+        return err_wrap(e, "back up to %.200s", u->o.backup_dir);
+    return 0;
+}
+
+/* What would only be found out when a backup is wanted, or needed. */
+static void check_backups(const struct upkeep *u)
+{
+    scoped(fd_closep) int to = -1;
+    bool is_same_disk = false;
+    struct err e = {0};
+    if (!u->o.backup_dir)
+        return;
+    if (backup_open(u->o.backup_dir, u->o.data_fd, &to, &is_same_disk, &e))
+        log_line(u->o.log, LOG_WARNING, "backups cannot be made", LOG_STR("why", e.text));
+    else if (is_same_disk)
+        log_line(u->o.log, LOG_WARNING,
+                 "backups are on the disk of the data directory, and lost with it",
+                 LOG_STR("dir", u->o.backup_dir));
 }
 
 int upkeep_backup(struct upkeep *u, struct backup_result *ret, struct err *e)
@@ -127,7 +145,9 @@ int upkeep_backup(struct upkeep *u, struct backup_result *ret, struct err *e)
     if (begin(u, e))
         return -1;
     int failed = back_up(u, ret, e);
-    if (!failed) {
+    if (failed) {
+        log_line(u->o.log, LOG_ERROR, "a backup failed", LOG_STR("why", e->text));
+    } else {
         pthread_mutex_lock(&u->lock);
         u->backup_at_us = clock_wall_us();
         pthread_mutex_unlock(&u->lock);
@@ -245,6 +265,7 @@ int upkeep_open(const struct upkeep_options *options, struct upkeep **ret, struc
         return err_sys(e, why, "keep the store up");
     }
     u->has_thread = true;
+    check_backups(u);
     *ret = u;
     return 0;
 }

@@ -125,8 +125,72 @@ class Store(unittest.TestCase):
         (self.backups / "mine.txt").write_text("mine")
         answer = self.client.post(STORE + "/backup")
         self.assertEqual((answer.status, answer.code), (409, "conflict"))
-        self.assertNotIn(str(self.backups), answer.body.decode())
+        self.assertIn(str(self.backups), answer.json["error"]["message"])
         self.assertEqual(sorted(p.name for p in self.backups.iterdir()), ["mine.txt"])
+
+    def again(self, backups):
+        self.server.stop()
+        self.server.lines.clear()
+        Client.schemas.clear()
+        self.server.settings["store.backup_dir"] = str(backups)
+        self.server.start()
+        self.client = Client(self.server)
+
+    def complains(self, backups, why, status=409):
+        """At the start, and when a backup is asked for: the directory, and what is wrong with it."""
+        self.again(backups)
+        (line,) = [line for line in self.server.lines if "backups cannot be made" in line]
+        self.assertIn("level=warning", line)
+        for text in line, self.fails_with(status):
+            self.assertIn(str(backups), text)
+            self.assertIn(why, text)
+
+    def fails_with(self, status):
+        answer = self.client.post(STORE + "/backup")
+        self.assertEqual(answer.status, status, answer.body)
+        return answer.json["error"]["message"]
+
+    def test_a_directory_for_backups_that_is_none_is_told_at_start(self):
+        (self.place / "file").write_text("a file")
+        (self.place / "link").symlink_to(self.backups)
+        self.complains(self.place / "none", "does not exist")
+        self.complains(self.place / "file", "is not a directory")
+        self.complains(self.place / "link", "is a symbolic link")
+        data = pathlib.Path(self.server.data, "data")
+        self.complains(data, "is the data directory")
+        self.complains(data / "live", "lies in the data directory")
+        if os.geteuid() == 0:
+            os.chown(data.parent, USER, USER)
+        self.complains(data.parent, "holds the data directory")
+        (self.backups / "mine.txt").write_text("mine")
+        self.complains(self.backups, "holds something else")
+        (self.backups / "mine.txt").unlink()
+        self.client.ok("POST", STORE + "/backup")  # nothing has to be started again
+        self.again(self.backups)
+        self.assertNotIn("backups cannot be made", self.server.log())
+
+    @unittest.skipIf(os.geteuid() != 0, "needs a directory of somebody else")
+    def test_a_directory_for_backups_that_is_not_the_services_is_told_at_start(self):
+        os.chown(self.backups, 0, 0)
+        self.complains(self.backups, "Permission denied")
+        os.chmod(self.backups, 0o755)
+        self.complains(self.backups, "Permission denied")
+        os.chown(self.backups, USER, USER)
+        self.client.ok("POST", STORE + "/backup")
+
+    @unittest.skipIf(os.geteuid() != 0, "mounts a disk")
+    def test_a_backup_that_does_not_fit_says_where(self):
+        self.again(self.backups)
+        self.assertIn("on the disk of the data directory", self.server.log())
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=300k,uid={USER},gid={USER},mode=700", "none", self.backups],
+                       check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.backups], check=False)
+        self.again(self.backups)
+        self.assertNotIn("on the disk of the data directory", self.server.log())
+        self.put("large", noise(400000))
+        message = self.fails_with(507)
+        self.assertIn(str(self.backups), message)
+        self.assertIn("No space left", message)
 
     def test_fsck_says_what_is_wrong(self):
         self.put("a", noise(50000))
