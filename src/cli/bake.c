@@ -79,7 +79,7 @@ static int tell(const struct image *image, bool is_new, int64_t took_us)
         buf_fmt(&text, ", made in %.1f s\n", (double)took_us / 1e6);
     else
         buf_str(&text, ", is current; --force makes another\n");
-    return print_out(&text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(&text, EXIT_DONE);
 }
 
 /* The exit code, or -1 with *e. */

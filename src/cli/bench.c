@@ -51,11 +51,10 @@ static int measure_and_print(const struct bench_size *size)
     int failed = bench_peers_measure((size->rounds + 4) / 5, &notes, peers, &e) ||
                  bench_own_measure(size, &notes, own, &e);
     bench_table(own, peers, &table);
-    if (print_out(&table))
-        return EXIT_NO_JAIL;
+    int code = print_exit(&table, failed ? EXIT_NO_JAIL : EXIT_DONE);
     if (failed)
         note_problem(&notes, "not everything could be measured: %s", e.text);
-    return failed ? EXIT_NO_JAIL : EXIT_DONE;
+    return code;
 }
 
 static int set_size(struct bench_size *size, const struct arg *arg, struct err *e)

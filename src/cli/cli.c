@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,11 +81,20 @@ int print_out(const struct buf *text)
     return outlet_write(STDOUT_FILENO, /* stop= */ NULL, text->bytes, text->len);
 }
 
+int print_exit(const struct buf *text, int code)
+{
+    struct notes notes = notes_to_stderr();
+    int why = print_out(text);
+    if (why && why != EPIPE)
+        note_problem(&notes, "standard output: %s", strerror(why));
+    return why == EPIPE ? EXIT_NO_READER : why ? EXIT_NO_JAIL : code;
+}
+
 int print_help(void (*help)(struct buf *out))
 {
     scoped(buf_done) struct buf text = BUF_INIT(HELP_MAX);
     help(&text);
-    return print_out(&text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(&text, EXIT_DONE);
 }
 
 int usage_error(const char *command, const char *message)
@@ -148,7 +158,7 @@ static int version_main(int argc, char **argv)
         return usage_error("version", "version takes no arguments");
     scoped(buf_done) struct buf text = BUF_INIT(HELP_MAX);
     buf_fmt(&text, "cicada %s\n", cli_version());
-    return print_out(&text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(&text, EXIT_DONE);
 }
 
 /* Whoever closed one of the first three descriptors gets /dev/null there: or the next file we open

@@ -82,8 +82,12 @@ void config_help(struct buf *out);
 int doctor_main(int argc, char **argv);
 void doctor_help(struct buf *out);
 
-/* Prints a help text to standard output; returns the exit code. */
+/* Prints a help text to standard output; returns the exit code, as print_exit does. */
 int print_help(void (*help)(struct buf *out));
+
+/* All of it to standard output. Returns `code` when it is there, EXIT_NO_READER when nobody reads it, EXIT_NO_JAIL
+ * when it could not be written, which it tells. */
+int print_exit(const struct buf *text, int code);
 
 /* All of it to standard output. Returns 0 or the errno. */
 int print_out(const struct buf *text);

@@ -72,7 +72,7 @@ static int load(const struct request *r, struct config *ret)
 static int print_text(const struct buf *text)
 {
     struct err e = {0};
-    return buf_check(text, &e) || print_out(text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return buf_check(text, &e) ? EXIT_NO_JAIL : print_exit(text, EXIT_DONE);
 }
 
 static int check(const struct request *r)

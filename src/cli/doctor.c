@@ -330,7 +330,7 @@ static int examine(bool is_json)
     image_done(&f.image);
     meaning_close(f.meaning);
     spawner_close(s);
-    return print_out(&text) ? EXIT_NO_JAIL : code;
+    return print_exit(&text, code);
 }
 
 int doctor_main(int argc, char **argv)

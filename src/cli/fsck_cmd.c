@@ -216,9 +216,7 @@ static int check(const struct fsck_wishes *wishes, const char *data, struct err 
     }
     if (buf_check(&lost, e) || buf_check(&text, e))
         return -1;
-    if (print_out(&text))
-        return EXIT_NO_JAIL;
-    return result.problems > 0 ? EXIT_ERROR : EXIT_DONE;
+    return print_exit(&text, result.problems > 0 ? EXIT_ERROR : EXIT_DONE);
 }
 
 int fsck_main(int argc, char **argv)

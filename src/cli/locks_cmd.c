@@ -204,7 +204,7 @@ static int print_word_help(const struct word *w)
 {
     scoped(buf_done) struct buf text = BUF_INIT(8192);
     word_help(w, &text);
-    return print_out(&text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(&text, EXIT_DONE);
 }
 
 /* `command`: what stood behind "--"; NULL: nothing. */

@@ -175,7 +175,7 @@ static int list_clients(void)
     scoped(buf_done) struct buf text = BUF_INIT(TEXT_MAX);
     for (size_t i = 0; i < mcp_client_count; i++)
         buf_fmt(&text, "%-16s%s\n", mcp_clients[i].name, mcp_clients[i].title);
-    return print_out(&text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(&text, EXIT_DONE);
 }
 
 static const struct mcp_client *find_client(const char *name)

@@ -42,7 +42,7 @@ static int verb_help(const struct verb_command *c, const struct verb *v)
     put_usage(c, v, &text);
     buf_fmt(&text, "\n\n%s\n\n", v->summary);
     args_help(v->options, &text);
-    return print_out(&text) ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(&text, EXIT_DONE);
 }
 
 static int unknown_verb(const struct verb_command *c, const char *word)

@@ -23,10 +23,7 @@ enum { TABLE_TEXT_MAX = 64 << 20, TEXT_MAX = 128 << 20 };
 
 int verb_print_text(const struct buf *text)
 {
-    int failed = print_out(text);
-    if (failed == EPIPE)
-        return EXIT_NO_READER;
-    return failed ? EXIT_NO_JAIL : EXIT_DONE;
+    return print_exit(text, EXIT_DONE);
 }
 
 /* A value for people; texts of several lines come later, under their names. */

@@ -2,8 +2,9 @@
 import os
 import pathlib
 import re
+import subprocess
 
-from harness import Case, HERE
+from harness import CICADA, Case, HERE
 
 
 class Help(Case):
@@ -21,6 +22,21 @@ class Help(Case):
             ran = self.cicada(command, "--help")
             self.assertEqual(0, ran.code)
             self.assertIn(f"usage: cicada {command}", ran.out)
+
+    def test_help_that_nobody_reads_says_so(self):
+        for words in (["help"], ["help", "run"], ["run", "--help"], ["files", "--help"], ["locks", "--help"], ["version"],
+                      ["config", "example"], ["mcp", "install", "--help"]):
+            with self.subTest(words=words):
+                theirs, ours = os.pipe()
+                os.close(theirs)
+                ran = subprocess.run([CICADA, *words], stdin=subprocess.DEVNULL, stdout=ours, stderr=subprocess.PIPE,
+                                     text=True, timeout=60, check=False, restore_signals=False)  # SIGPIPE stays ignored
+                os.close(ours)
+                self.assertEqual((141, ""), (ran.returncode, ran.stderr))
+                with open("/dev/full", "w") as full:
+                    ran = subprocess.run([CICADA, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+                                         text=True, timeout=60, check=False)
+                self.assertEqual((125, "cicada: standard output: No space left on device\n"), (ran.returncode, ran.stderr))
 
     def test_every_option_and_exit_code_of_the_help_is_in_the_manual(self):
         manual = (HERE.parent.parent / "docs" / "cli.md").read_text()
