@@ -18,17 +18,22 @@
 #include "base/scope.h"
 #include "base/tree.h"
 #include "service/checkout_int.h"
+#include "store/meta.h"
 #include "workspace/files.h"
 
 enum {
     OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-    UNUSED_S = 86400, /* until a chain goes that nobody uses */
     NAME_SIZE = 64,
 };
 
-/* A workspace's layers. */
+/* What begins so is being removed. */
+static const char discarded[] = "gone-";
+
+/* A workspace's layers. There while it has a chain or somebody uses it. */
 struct shelf {
-    struct shelf *next;
+    struct checkouts *all;
+    struct shelf *next; /* under all->lock, as is the next */
+    size_t refs;        /* checkouts that are held, and calls */
     char workspace[ID_SIZE];
     pthread_mutex_t lock; /* held while layers are made; protects what is below */
     struct layer *top;    /* of the present chain; NULL: none. Holds a reference */
@@ -38,7 +43,8 @@ struct shelf {
 struct checkouts {
     int dir_fd;
     struct files *files;
-    pthread_mutex_t lock; /* protects the list; shelves are never freed before the end */
+    int64_t opened_us;    /* monotonic */
+    pthread_mutex_t lock; /* protects the list; never taken with a shelf's */
     struct shelf *shelves;
 };
 
@@ -174,20 +180,67 @@ static void recall(struct shelf *shelf, int ws_fd, uint64_t head)
             return;
 }
 
-static struct shelf *find_shelf(struct checkouts *c, const char *workspace)
+/* With c->lock held. */
+static struct shelf *get_shelf(const struct checkouts *c, const char *workspace)
 {
-    pthread_mutex_lock(&c->lock);
     struct shelf *s = c->shelves;
     while (s && strcmp(s->workspace, workspace) != 0)
         s = s->next;
+    return s;
+}
+
+/* Its caller's to put back; NULL without memory. */
+static struct shelf *find_shelf(struct checkouts *c, const char *workspace)
+{
+    pthread_mutex_lock(&c->lock);
+    struct shelf *s = get_shelf(c, workspace);
     if (!s && (s = calloc(1, sizeof *s))) {
+        s->all = c;
+        s->used_us = clock_us();
         (void)snprintf(s->workspace, sizeof s->workspace, "%s", workspace);
         (void)pthread_mutex_init(&s->lock, NULL);
         s->next = c->shelves;
         c->shelves = s;
     }
+    if (s)
+        s->refs++;
     pthread_mutex_unlock(&c->lock);
     return s;
+}
+
+static void share_shelf(struct shelf *s)
+{
+    pthread_mutex_lock(&s->all->lock);
+    s->refs++;
+    pthread_mutex_unlock(&s->all->lock);
+}
+
+/* The last one who uses it forgets it, if there is nothing to remember. */
+static void put_shelf(struct shelf *s)
+{
+    struct checkouts *c = s->all;
+    pthread_mutex_lock(&c->lock);
+    bool is_over = --s->refs == 0 && !s->top;
+    for (struct shelf **at = &c->shelves; is_over && *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    pthread_mutex_unlock(&c->lock);
+    if (!is_over)
+        return;
+    (void)pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+size_t checkouts_count(struct checkouts *c)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&c->lock);
+    for (const struct shelf *s = c->shelves; s; s = s->next)
+        count++;
+    pthread_mutex_unlock(&c->lock);
+    return count;
 }
 
 /* ---- making a layer ---- */
@@ -268,6 +321,7 @@ int checkout_take(struct checkouts *c, const struct workspace_row *ws, struct ch
     pthread_mutex_unlock(&shelf->lock);
     if (!failed)
         return 0;
+    put_shelf(shelf);
     *ret = (struct checkout){0};
     return err_wrap(e, "check out the workspace");
 }
@@ -277,6 +331,7 @@ void checkout_share(const struct checkout *from, struct checkout *ret)
     *ret = *from;
     if (!from->shelf)
         return;
+    share_shelf(from->shelf);
     pthread_mutex_lock(&from->shelf->lock);
     for (size_t i = 0; i < from->count; i++)
         from->layers[i]->refs++;
@@ -293,6 +348,7 @@ void checkout_release(struct checkouts *c, struct checkout *checkout)
         layer_unref(c, shelf, checkout->layers[i]);
     shelf->used_us = clock_us();
     pthread_mutex_unlock(&shelf->lock);
+    put_shelf(shelf);
     *checkout = (struct checkout){0};
 }
 
@@ -305,27 +361,69 @@ static void drop_chain(struct checkouts *c, struct shelf *shelf)
     shelf->top = NULL;
 }
 
-void checkouts_tidy(struct checkouts *c)
+static bool is_deleted(const struct checkouts *c, const char *workspace)
+{
+    struct workspace_row row;
+    struct err e = {0};
+    if (meta_workspace_get(files_meta(c->files), workspace, &row, &e))
+        return e.code == ERR_NOT_FOUND;
+    workspace_row_done(&row);
+    return false;
+}
+
+/* The one after `s`, which is put back; NULL: the first. */
+static struct shelf *next_shelf(struct checkouts *c, struct shelf *s)
 {
     pthread_mutex_lock(&c->lock);
-    struct shelf *first = c->shelves; /* others are only ever added before it */
+    struct shelf *next = s ? s->next : c->shelves;
+    if (next)
+        next->refs++;
     pthread_mutex_unlock(&c->lock);
-    for (struct shelf *s = first; s; s = s->next) {
+    if (s)
+        put_shelf(s);
+    return next;
+}
+
+/* Of which nothing is remembered: takes it away under another name, so that it can be made again meanwhile. */
+static void discard(struct checkouts *c, const char *workspace)
+{
+    char name[NAME_SIZE + sizeof discarded];
+    (void)snprintf(name, sizeof name, "%s%.63s", discarded, workspace);
+    remove_tree(c->dir_fd, name);
+    pthread_mutex_lock(&c->lock);
+    bool is_ours = !get_shelf(c, workspace) && renameat(c->dir_fd, workspace, c->dir_fd, name) == 0;
+    pthread_mutex_unlock(&c->lock);
+    if (is_ours)
+        remove_tree(c->dir_fd, name);
+}
+
+static void tidy_disk(struct checkouts *c, int64_t unused_us)
+{
+    struct dir d;
+    int fd = openat(c->dir_fd, ".", OPEN_DIR);
+    if (fd < 0)
+        return;                                           /* the next time, then */
+    bool is_old = clock_us() - c->opened_us >= unused_us; /* nobody wanted them since the start */
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&d));) {
+        if (strncmp(entry->d_name, discarded, strlen(discarded)) == 0)
+            remove_tree(c->dir_fd, entry->d_name);
+        else if (strcmp(entry->d_name, "boot") != 0 && (is_old || is_deleted(c, entry->d_name)))
+            discard(c, entry->d_name);
+    }
+    dir_done(&d);
+}
+
+void checkouts_tidy(struct checkouts *c, int64_t unused_us)
+{
+    for (struct shelf *s = next_shelf(c, NULL); s; s = next_shelf(c, s)) {
+        bool is_gone = is_deleted(c, s->workspace);
         pthread_mutex_lock(&s->lock);
-        if (s->top && s->top->refs == 1 && clock_us() - s->used_us > (int64_t)UNUSED_S * 1000000)
+        if (s->top && s->top->refs == 1 && (is_gone || clock_us() - s->used_us >= unused_us))
             drop_chain(c, s);
         pthread_mutex_unlock(&s->lock);
     }
-}
-
-void checkouts_forget(struct checkouts *c, const char *workspace)
-{
-    struct shelf *s = find_shelf(c, workspace);
-    if (!s)
-        return;
-    pthread_mutex_lock(&s->lock);
-    drop_chain(c, s);
-    pthread_mutex_unlock(&s->lock);
+    tidy_disk(c, unused_us);
 }
 
 int checkouts_open(int dir_fd, struct files *files, struct checkouts **ret, struct err *e)
@@ -337,6 +435,7 @@ int checkouts_open(int dir_fd, struct files *files, struct checkouts **ret, stru
         return err_set(e, ERR_NO_MEMORY, "open the checkouts");
     c->dir_fd = dir_fd;
     c->files = files;
+    c->opened_us = clock_us();
     (void)pthread_mutex_init(&c->lock, NULL);
     *ret = c;
     return 0;

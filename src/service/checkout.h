@@ -50,10 +50,10 @@ int checkout_take(struct checkouts *c, const struct workspace_row *ws, struct ch
 void checkout_share(const struct checkout *from, struct checkout *ret);
 void checkout_release(struct checkouts *c, struct checkout *checkout); /* an empty one is fine */
 
-/* Removes what no chain needs any more, and chains nobody has used for a day. */
-void checkouts_tidy(struct checkouts *c);
+enum { CHECKOUT_UNUSED_S = 86400 };
 
-/* Of a workspace that was deleted. */
-void checkouts_forget(struct checkouts *c, const char *workspace);
+/* Removes chains that nobody has used for `unused_us`, also those of an earlier server, and those of workspaces
+ * that were deleted; forgets what was known of them. What somebody holds stays. */
+void checkouts_tidy(struct checkouts *c, int64_t unused_us);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct checkouts;
 struct err;
 struct files;
 struct workspace_row;
@@ -16,6 +17,9 @@ struct layer {
     size_t refs; /* those who have it mounted, and the layer above; under shelf->lock */
     int fd;
 };
+
+/* Workspaces of which something is remembered. */
+size_t checkouts_count(struct checkouts *c);
 
 /* A layer being made: what changed in `ws` since `from`, into `fd`. */
 struct making {

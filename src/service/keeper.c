@@ -128,7 +128,7 @@ static void tidy(struct service *s)
     struct err ignored = {0};
     (void)files_tidy(s->o.files, clock_wall_us(), &ignored);
     clear(s);
-    checkouts_tidy(s->checkouts);
+    checkouts_tidy(s->checkouts, (int64_t)CHECKOUT_UNUSED_S * 1000000);
     pthread_mutex_lock(&s->lock);
     void (*also)(void *, int64_t) = s->on_tidy;
     void *arg = s->on_tidy_arg;
