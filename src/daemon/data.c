@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/tree.h"
+#include "base/walk.h"
 #include "daemon/drop.h"
 
 static int fits(int len, struct err *e)
@@ -160,6 +162,56 @@ void data_close(struct data *d)
     fd_closep(&d->sleepers_fd);
     fd_closep(&d->fd);
     *d = DATA_NONE;
+}
+
+static void walk_freep(struct walk **w)
+{
+    walk_free(*w);
+}
+
+/* Their code is dead: nobody moves things under the walk, and it follows no link if somebody does. */
+static void reclaim_tree(int fd, const struct drop_user *owner)
+{
+    scoped(walk_freep) struct walk *w = NULL;
+    struct walk_entry entry;
+    struct err ignored = {0};
+    if (walk_new(fd, &w, &ignored))
+        return;
+    while (walk_next(w, &entry)) {
+        if (entry.error || entry.is_other_mount)
+            continue;
+        (void)!fchownat(walk_dir(w), entry.name, owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW);
+        if (S_ISDIR(entry.st.stx_mode))
+            (void)walk_enter(w);
+    }
+    /* Last: what is cut short is found again. */
+    (void)!fchown(fd, owner->uid, owner->gid);
+}
+
+static bool is_locked(const struct data *d)
+{
+    scoped(fd_closep) int lock = openat(d->fd, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0;
+}
+
+void data_reclaim(const struct data *d, const struct drop_user *owner)
+{
+    struct dir all;
+    if (!owner->is_change || is_locked(d))
+        return;
+    int fd = below_open_dir(d->live_fd, ".");
+    if (fd < 0)
+        return;
+    dir_init(&all, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&all));) {
+        struct stat st;
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof path, "%s/data", entry->d_name);
+        scoped(fd_closep) int one = below_open_dir(d->live_fd, path);
+        if (one >= 0 && fstat(one, &st) == 0 && st.st_uid != owner->uid && st.st_uid != 0)
+            reclaim_tree(one, owner);
+    }
+    dir_done(&all);
 }
 
 void data_sweep(const struct data *d)

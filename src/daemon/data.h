@@ -48,6 +48,12 @@ void data_close(struct data *d);
 int data_dir(const struct data *d, const char *name, const struct drop_user *owner, int *ret_fd,
              struct err *e);
 
+/* As root: where mounts cannot map ids the files of a session that is awake are its own on the disk
+ * (src/spawn/handover.c), and stay so when server and spawner were killed. Gives them back to `owner`, whose
+ * working copies they are. Not while another server has the lock of the store. What cannot be given back
+ * is left, and its session says so. */
+void data_reclaim(const struct data *d, const struct drop_user *owner);
+
 /* Empties tmp/. Only with the lock of the store: another server may be at work. */
 void data_sweep(const struct data *d);
 

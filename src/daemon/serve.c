@@ -431,6 +431,7 @@ static int prepare(struct server *s, struct err *e)
                          s->user.is_change ? s->user.uid : 0, s->config->store.reserve_mb * MIB,
                          &s->spawner, e))
         return -1;
+    data_reclaim(&s->data, &s->user);
     bool is_full = spawner_hello(s->spawner)->tier == TIER_FULL;
     if (!is_full && s->user.is_change && open_the_way(s, e))
         return -1;
