@@ -49,6 +49,8 @@ static bool is_full(int rc, int cause)
 {
     if (rc == SQLITE_IOERR_SHMSIZE || (rc & 0xff) == SQLITE_FULL)
         return true;
+    if (rc == SQLITE_IOERR_FSYNC) /* db.h: why that is no reason to stop */
+        return cause == ENOSPC || cause == EDQUOT;
     return rc == SQLITE_IOERR_WRITE && (cause == ENOSPC || cause == EDQUOT || cause == EFBIG);
 }
 

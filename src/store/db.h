@@ -20,8 +20,13 @@
  * Failure. A write or fsync that the disk refuses (SQLITE_IOERR, SQLITE_CORRUPT) stops the store:
  * after a failed fsync nobody knows what is on the disk, so nothing is retried (the kernel drops
  * the dirty pages and the next fsync succeeds, which is a lie). Every later write fails with
- * ERR_UNAVAILABLE, and `on_stop` is called once. A full disk is no such error: the group fails with
- * ERR_NO_SPACE, is undone, and the next one may work again.
+ * ERR_UNAVAILABLE, and `on_stop` is called once.
+ *
+ * A full disk is no such error. `make_room` is asked, and what did not fit is tried once more; without
+ * room it fails with ERR_NO_SPACE, is undone, and the next one may work again. That holds for a sync,
+ * too, on file systems that look for room only then: what such a sync loses are blocks that were never
+ * allocated, so what was durable before still is. The log is written again from the end of the last
+ * transaction, and what a checkpoint was about to move is still in it.
  *
  * Readers use a pool of read-only connections. Each read is a snapshot and does not wait for the
  * writer; it sees what is committed.
@@ -53,6 +58,9 @@ struct db_options {
     bool is_check;   /* nothing is made or migrated: ERR_NOT_FOUND, ERR_CONFLICT */
     const char *const *migrations;
     size_t migration_count;
+    /* Called on the writer's thread when the disk is full: true when there may be room now. May wait
+     * for the disk. May be NULL. */
+    bool (*make_room)(void *arg);
     /* Called on the writer's thread: once, when the store has stopped; and for every posted job
      * that failed. Must not wait. May be NULL. */
     void (*on_stop)(void *arg, const char *why);
@@ -72,7 +80,7 @@ void db_close(struct db *db);
 
 /* A job runs on the writer's thread inside a transaction. It returns 0, or -1 with *e set, and then
  * everything it did is undone. It must not wait for anything. When there was no room for its group
- * it is run a second time, alone. */
+ * it is run again: with the others after room was made, then alone. */
 typedef int db_job(struct db_conn *c, void *arg, struct err *e);
 
 /* Runs `job` and waits until what it did is durable. Fails with what the job failed with,

@@ -1,4 +1,5 @@
 /* Processes that are killed, disks that fail, disks that are full. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -86,7 +87,7 @@ static void every_acknowledged_row_survives_a_kill(void **state)
 }
 
 /* The system's VFS, but fsync and write fail on demand. */
-enum { SYNCS_WORK, SYNCS_FAIL, SYNCS_OF_THE_DATABASE_FAIL };
+enum { SYNCS_WORK, SYNCS_FAIL, SYNCS_OF_THE_DATABASE_FAIL, SYNCS_FIND_NO_ROOM };
 static _Atomic int failing_syncs, failing_writes;
 static sqlite3_vfs bad_vfs;
 
@@ -103,6 +104,10 @@ static int bad_sync(sqlite3_file *f, int flags)
     int how = atomic_load(&failing_syncs);
     if (how == SYNCS_FAIL || (how == SYNCS_OF_THE_DATABASE_FAIL && b->is_database))
         return SQLITE_IOERR_FSYNC;
+    if (how == SYNCS_FIND_NO_ROOM) {
+        errno = ENOSPC;
+        return SQLITE_IOERR_FSYNC;
+    }
     return b->real->pMethods->xSync(b->real, flags);
 }
 
@@ -262,6 +267,80 @@ static void a_full_disk_fails_the_write_and_not_the_store(void **state)
     assert_int_equal(atomic_load(&losses), 1);
 }
 
+static _Atomic int rooms; /* how often room was made */
+
+static bool make_room(void *arg)
+{
+    bool has_some = *(bool *)arg;
+    atomic_fetch_add(&rooms, 1);
+    if (has_some) {
+        atomic_store(&failing_writes, 0);
+        atomic_store(&failing_syncs, SYNCS_WORK);
+    }
+    return has_some;
+}
+
+static struct db *open_with_room(const char *dir, bool *has_some)
+{
+    const struct db_options o = {.dir = dir,
+                                 .migrations = schema,
+                                 .migration_count = 2,
+                                 .make_room = make_room,
+                                 .arg = has_some,
+                                 .vfs = "bad"};
+    struct db *db = NULL;
+    OK(db_open(&o, &db, e));
+    atomic_store(&rooms, 0);
+    return db;
+}
+
+static void what_does_not_fit_is_tried_again_when_room_was_made(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch s = scratch_new();
+    bool has_some = true;
+    struct db *db = open_with_room(s.path, &has_some);
+    struct row r[] = {{.k = 1}, {.k = 2}, {.k = 3}, {.k = 4}};
+    OK(db_write(db, put, &r[0], e));
+    atomic_store(&failing_writes, 1);
+    OK(db_write(db, put, &r[1], e)); /* alone in its group */
+    assert_int_equal(atomic_load(&rooms), 1);
+    atomic_store(&failing_writes, 1);
+    OK(db_post(db, put, &r[2], NULL, e));
+    OK(db_write(db, put, &r[3], e));
+    assert_int_equal(rows(db), 4);
+    has_some = false;
+    atomic_store(&failing_writes, 1);
+    r[0].k = 5;
+    FAILS(ERR_NO_SPACE, db_write(db, put, &r[0], e));
+    atomic_store(&failing_writes, 0);
+    assert_false(db_is_stopped(db));
+    assert_int_equal(rows(db), 4);
+    db_close(db);
+}
+
+static void a_sync_that_finds_no_room_fails_the_write_and_not_the_store(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch s = scratch_new();
+    bool has_some = false;
+    struct db *db = open_with_room(s.path, &has_some);
+    struct row r[] = {{.k = 1}, {.k = 2}, {.k = 3}};
+    OK(db_write(db, put, &r[0], e));
+    atomic_store(&failing_syncs, SYNCS_FIND_NO_ROOM);
+    FAILS(ERR_NO_SPACE, db_write(db, put, &r[1], e));
+    assert_false(db_is_stopped(db));
+    assert_int_equal(rows(db), 1);
+    has_some = true;
+    OK(db_write(db, put, &r[2], e));
+    assert_int_equal(rows(db), 2);
+    db_close(db);
+    db = open_db(s.path); /* a restart */
+    assert_int_equal(rows(db), 2);
+    assert_int_equal(number(db, "SELECT count(*) FROM t WHERE k = 2"), 0);
+    db_close(db);
+}
+
 /* In a child, because the limit on the size of files is for the whole process. */
 static int grow_to_the_limit(const char *dir)
 {
@@ -316,6 +395,8 @@ int main(void)
         cmocka_unit_test(a_failed_fsync_stops_the_store_for_good),
         cmocka_unit_test(a_checkpoint_that_cannot_sync_stops_the_store_too),
         cmocka_unit_test(a_full_disk_fails_the_write_and_not_the_store),
+        cmocka_unit_test(what_does_not_fit_is_tried_again_when_room_was_made),
+        cmocka_unit_test(a_sync_that_finds_no_room_fails_the_write_and_not_the_store),
         cmocka_unit_test(one_that_is_too_large_does_not_take_the_others_with_it),
     };
     return cmocka_run_group_tests(all, add_bad_vfs, NULL);

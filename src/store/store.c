@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "store/ballast.h"
 #include "store/contents.h"
 #include "store/db.h"
 #include "store/meta_int.h"
@@ -19,6 +20,7 @@
 
 struct store {
     int lock_fd;
+    struct ballast *ballast;
     struct meta meta;
     int packs_fd;
     struct packs *packs;
@@ -43,6 +45,12 @@ static void tell_lost(void *arg, const char *why)
     struct store *s = arg;
     if (s->on_lost)
         s->on_lost(s->arg, why);
+}
+
+static bool make_room(void *arg)
+{
+    const struct store *s = arg;
+    return ballast_give(s->ballast);
 }
 
 static void tell_commit(void *arg)
@@ -103,8 +111,14 @@ static int open_db(struct store *s, const char *dir, bool is_check, struct err *
         .on_stop = tell_stop,
         .on_lost = tell_lost,
         .on_commit = tell_commit,
+        .make_room = make_room,
         .arg = s,
     };
+    if (db_open(&db, &s->meta.db, e) == 0)
+        return 0;
+    if (e->code != ERR_NO_SPACE || !make_room(s))
+        return -1;
+    *e = (struct err){0};
     return db_open(&db, &s->meta.db, e);
 }
 
@@ -129,13 +143,27 @@ static int open_contents(struct store *s, struct err *e)
     return contents_open(&contents, &s->contents, e);
 }
 
+static int open_ballast(struct store *s, const struct store_options *o, int dir_fd, struct err *e)
+{
+    const struct ballast_options ballast = {
+        .data_fd = dir_fd, .bytes = o->ballast_bytes, .leave_bytes = o->ballast_leave_bytes};
+    return o->is_check || o->is_packs_alone ? 0 : ballast_open(&ballast, &s->ballast, e);
+}
+
 static int open_all(struct store *s, const struct store_options *o, int dir_fd, struct err *e)
 {
-    if (lock_data(dir_fd, &s->lock_fd, e) || open_packs(s, dir_fd, o->is_check, e))
+    if (lock_data(dir_fd, &s->lock_fd, e))
+        return -1;
+    if (o->on_locked)
+        o->on_locked(o->arg);
+    if (open_ballast(s, o, dir_fd, e) || open_packs(s, dir_fd, o->is_check, e))
         return -1;
     if (o->is_packs_alone)
         return 0;
-    return open_db(s, o->dir, o->is_check, e) || open_contents(s, e) ? -1 : 0;
+    if (open_db(s, o->dir, o->is_check, e) || open_contents(s, e))
+        return -1;
+    ballast_tend(s->ballast);
+    return 0;
 }
 
 int store_open(const struct store_options *options, struct store **ret, struct err *e)
@@ -170,6 +198,7 @@ void store_close(struct store *s)
     fd_closep(&s->packs_fd);
     db_close(s->meta.db);
     packer_done(&s->meta.packer);
+    ballast_close(s->ballast);
     fd_closep(&s->lock_fd); /* and with it the lock */
     free(s);
 }
@@ -187,4 +216,9 @@ struct contents *store_contents(struct store *s)
 struct packs *store_packs(struct store *s)
 {
     return s->packs;
+}
+
+struct ballast *store_ballast(struct store *s)
+{
+    return s->ballast;
 }

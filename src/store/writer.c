@@ -241,6 +241,11 @@ static void stop(struct db *db, const struct err *why)
         db->options.on_stop(db->options.arg, db->stop_why);
 }
 
+static bool make_room(struct db *db)
+{
+    return db->options.make_room && db->options.make_room(db->options.arg);
+}
+
 static void commit(struct db *db, struct job *group)
 {
     struct err e = {0};
@@ -251,7 +256,10 @@ static void commit(struct db *db, struct job *group)
         fail_group(group, &e);
         return;
     }
-    if (run_group(db->writer, group, &e) && db->writer->trouble == TROUBLE_FULL && group->next)
+    bool is_full = run_group(db->writer, group, &e) && db->writer->trouble == TROUBLE_FULL;
+    if (is_full && make_room(db))
+        is_full = run_group(db->writer, group, &e) && db->writer->trouble == TROUBLE_FULL;
+    if (is_full && group->next)
         run_one_by_one(db, group, &e);
     if (db->writer->trouble == TROUBLE_FATAL)
         stop(db, &e);
@@ -285,6 +293,8 @@ static void checkpoint(struct db *db, int mode)
     (void)sqlite3_busy_timeout(c->sqlite, CONN_BUSY_MS);
     if (c->trouble == TROUBLE_FATAL)
         stop(db, &e);
+    if (c->trouble == TROUBLE_FULL)
+        (void)make_room(db); /* for the next one: all is still in the log */
     if (rc == SQLITE_OK && in_log == moved)
         c->wal_pages = 0; /* the next transaction begins the log anew */
 }
