@@ -5,8 +5,10 @@
  *   1. mark: every content that a kept version names, and the chunks its recipe names, are needed. Rows
  *      of chunks that are not are marked dead (meta_chunk_mark), those that are needed again unmarked.
  *   2. sweep: rows that have been dead for `grace` are removed.
- *   3. repack: of packs of which more than GC_REPACK_PERCENT is garbage, what is needed is copied to
- *      another pack and synced, then the rows are moved, then the old pack is removed.
+ *   3. repack: packs that are nothing but garbage are removed. Of those of which more than
+ *      GC_REPACK_PERCENT is garbage (where room is short: more than GC_SHORT_MIN bytes), what is needed is
+ *      copied to another pack and synced, then the rows are moved, then the old pack is removed. Those
+ *      with the least to copy come first; what finds no room, with the ballast given up, is left.
  *
  * **Why nothing is lost.** A commit that comes between the list of what is needed and a mark may have
  * its chunks marked by mistake. That does no harm: dead rows are still read (meta_chunk_read), and the
@@ -30,6 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ballast;
 struct contents;
 struct err;
 
@@ -37,13 +40,16 @@ enum {
     GC_GRACE_S = 24 * 3600, /* from dead to gone */
     GC_SETTLE_S = 3600,     /* a pack that was written to within that is left alone */
     GC_REPACK_PERCENT = 30,
-    GC_REPACK_MIN = 4096, /* bytes of garbage for which no pack is touched */
+    GC_REPACK_MIN = 4096,    /* bytes of garbage for which no pack is touched */
+    GC_SHORT_MIN = 64 << 10, /* and where room is short, whatever part of the pack that is */
 };
 
 struct gc_options {
     struct contents *contents; /* borrowed */
     int64_t grace_us, settle_us;
     int64_t now_us;           /* wall clock */
+    bool is_short;            /* the disk is nearly full: little is worth it, too */
+    struct ballast *ballast;  /* given up when there is no room for a copy; NULL: there is none */
     const atomic_bool *stops; /* true ends it early, with what was done so far; NULL: never */
 };
 
@@ -54,6 +60,7 @@ struct gc_result {
     uint64_t swept;         /* rows removed */
     uint64_t packs_removed; /* and how many of them were copied before */
     uint64_t packs_copied;
+    uint64_t packs_left;  /* that had garbage, and no room to be copied */
     uint64_t bytes_freed; /* on disk */
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/scope.h"
+#include "store/ballast.h"
 #include "store/gc_int.h"
 
 /* Copies of one pack's records: what was read from where, and where it went. */
@@ -98,6 +99,16 @@ static int copy_pack(struct gc_round *r, uint64_t pack, struct err *e)
     return failed;
 }
 
+static int copy_with_room(struct gc_round *r, uint64_t pack, struct err *e)
+{
+    if (copy_pack(r, pack, e) == 0)
+        return 0;
+    if (e->code != ERR_NO_SPACE || !ballast_give(r->o->ballast))
+        return -1;
+    *e = (struct err){0};
+    return copy_pack(r, pack, e); /* what was moved already is not in it any more */
+}
+
 /* ---- which ---- */
 
 static int compare_uses(const void *a, const void *b)
@@ -115,10 +126,11 @@ static uint64_t used_of(const struct pack_use *uses, size_t count, uint64_t pack
     return use ? use->bytes : 0;
 }
 
-static bool is_worth_it(uint64_t len, uint64_t used)
+static bool is_worth_it(const struct gc_round *r, uint64_t len, uint64_t used)
 {
     uint64_t garbage = len > used ? len - used : 0;
-    return used == 0 || (garbage >= GC_REPACK_MIN && garbage > len / 100 * GC_REPACK_PERCENT);
+    return used == 0 || (garbage >= GC_REPACK_MIN && garbage > len / 100 * GC_REPACK_PERCENT) ||
+           (garbage >= GC_SHORT_MIN && r->o->is_short);
 }
 
 /* The footer is no garbage: with small records it is as long as they are. */
@@ -128,7 +140,7 @@ static int look_closer(struct gc_round *r, const struct pack_info *info, uint64_
     struct pack_walked walked;
     if (used > 0 && packs_walk(r->c->packs, r->vault, info->number, NULL, NULL, &walked, e))
         return -1;
-    *ret = used == 0 || is_worth_it(walked.is_sealed ? walked.end : info->len, used);
+    *ret = used == 0 || is_worth_it(r, walked.is_sealed ? walked.end : info->len, used);
     return 0;
 }
 
@@ -142,7 +154,7 @@ static int empty_pack(struct gc_round *r, uint64_t pack, bool *ret_can_go, struc
         return 0;
     if (meta_chunk_list(r->c->meta, r->vault, pack, 0, 1, &row, &count, e))
         return -1;
-    if (count > 0 && (copy_pack(r, pack, e) ||
+    if (count > 0 && (copy_with_room(r, pack, e) ||
                       meta_chunk_list(r->c->meta, r->vault, pack, 0, 1, &row, &count, e)))
         return err_wrap(e, "repack %llu", (unsigned long long)pack);
     *ret_can_go = count == 0;
@@ -159,7 +171,11 @@ static int remove_pack(struct gc_round *r, const struct pack_info *info, uint64_
     int failed = empty_pack(r, info->number, &can_go, e);
     if (failed || !can_go) {
         packs_return(r->c->packs, r->vault, info->number);
-        return failed;
+        if (!failed || e->code != ERR_NO_SPACE)
+            return failed;
+        *e = (struct err){0}; /* others may need less */
+        r->result->packs_left++;
+        return 0;
     }
     if (packs_remove(r->c->packs, r->vault, info->number, e))
         return -1;
@@ -180,7 +196,7 @@ static int tidy_pack(struct gc_round *r, const struct pack_info *listed, uint64_
     if (info.len != listed->len)
         return 0; /* somebody wrote to it, or this round copied to it: what is used is not known */
     bool is_young = info.changed_us > r->o->now_us - r->o->settle_us && r->o->settle_us > 0;
-    if (is_young || info.len == 0 || !is_worth_it(info.len, used) ||
+    if (is_young || info.len == 0 || !is_worth_it(r, info.len, used) ||
         contents_writes_to(r->c, r->vault, info.number))
         return 0;
     if (look_closer(r, &info, used, &is_garbage, e))
@@ -188,18 +204,45 @@ static int tidy_pack(struct gc_round *r, const struct pack_info *listed, uint64_
     return is_garbage ? remove_pack(r, &info, used, e) : 0;
 }
 
-/* All that are used, or all that are not. A damaged one stays as it is, and the others are done. */
-static int tidy_some(struct gc_round *r, const struct pack_info *packs, size_t count, bool is_used,
-                     struct err *damage, struct err *e)
+struct candidate {
+    const struct pack_info *pack;
+    uint64_t used;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct candidate *left = a, *right = b;
+    return left->used < right->used ? -1 : left->used > right->used;
+}
+
+/* What is used of each, the least first. */
+static int weigh(struct gc_round *r, const struct pack_info *packs, size_t count,
+                 struct candidate **ret, struct err *e)
 {
     scoped(freep) struct pack_use *uses = NULL;
     size_t use_count = 0;
     if (meta_pack_use(r->c->meta, r->vault, &uses, &use_count, e))
         return -1;
+    struct candidate *all = malloc((count + 1) * sizeof *all);
+    if (!all)
+        return err_set(e, ERR_NO_MEMORY, "look what is used of packs");
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct candidate){&packs[i], used_of(uses, use_count, packs[i].number)};
+    qsort(all, count, sizeof *all, compare_candidates);
+    *ret = all;
+    return 0;
+}
+
+/* All that are used, or all that are not. A damaged one stays as it is, and the others are done. */
+static int tidy_some(struct gc_round *r, const struct pack_info *packs, size_t count, bool is_used,
+                     struct err *damage, struct err *e)
+{
+    scoped(freep) struct candidate *all = NULL;
+    if (weigh(r, packs, count, &all, e))
+        return -1;
     for (size_t i = 0; i < count && !gc_is_stopping(r); i++) {
-        uint64_t used = used_of(uses, use_count, packs[i].number);
         struct err why = {0};
-        if ((used > 0) != is_used || !tidy_pack(r, &packs[i], used, &why))
+        if ((all[i].used > 0) != is_used || !tidy_pack(r, all[i].pack, all[i].used, &why))
             continue;
         *(why.code == ERR_DAMAGED ? damage : e) = why;
         if (why.code != ERR_DAMAGED)

@@ -1,6 +1,9 @@
 /* gc alone: what goes, what stays, and when. gc_threads_test.c has it at work beside others. */
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
+#include "store/ballast.h"
 #include "store/gc_fixture.h"
 
 enum { SMALL = 40000, LARGE = 900000 }; /* one chunk; several and a recipe */
@@ -325,6 +328,74 @@ static void a_damaged_chunk_is_not_copied(void **state)
     holds_seed("f", 1, SMALL);
 }
 
+/* Later than any gc_now. */
+static struct gc_result gc_short(struct ballast *ballast)
+{
+    static int64_t ahead_us = INT64_C(3600) * 1000000;
+    struct gc_result result;
+    const struct gc_options o = {.contents = at.contents,
+                                 .now_us = clock_wall_us() + (ahead_us += 1000000),
+                                 .is_short = true,
+                                 .ballast = ballast};
+    OK(gc_run(&o, &result, e));
+    return result;
+}
+
+static void where_room_is_short_little_garbage_is_worth_a_copy(void **state)
+{
+    (void)state;
+    put_file("large", 1, 10 * LARGE);
+    put_file("gone", 2, LARGE); /* less than GC_REPACK_PERCENT of the pack */
+    uint64_t before = disk_bytes();
+    purge_file("gone");
+    (void)gc_now();
+    assert_int_equal(gc_now().packs_removed, 0);
+    struct gc_result r = gc_short(NULL);
+    assert_int_equal(r.packs_copied, 1);
+    assert_true(r.bytes_freed >= LARGE);
+    assert_true(disk_bytes() <= before - LARGE);
+    holds_seed("large", 1, 10 * LARGE);
+    nothing_is_wrong();
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void what_finds_no_room_to_be_copied_is_left_and_the_rest_is_done(void **state)
+{
+    (void)state;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    put_file("large", 1, 2 * LARGE);
+    put_file("gone", 2, 3 * LARGE);
+    purge_file("gone");
+    (void)gc_now(); /* marks */
+    store_again();  /* the log is short */
+    struct ballast *ballast = NULL;
+    const struct ballast_options o = {.data_fd = at.scratch.fd, .bytes = 1 << 20};
+    OK(ballast_open(&o, &ballast, e));
+    ballast_tend(ballast);
+    assert_int_equal(sigaction(SIGXFSZ, &ignore, NULL), 0);
+    limit_files(LARGE);
+    struct gc_result r = gc_short(ballast);
+    limit_files(RLIM_INFINITY);
+    assert_true(r.swept > 0);
+    assert_int_equal(r.packs_left, 1);
+    assert_int_equal(r.packs_removed, 0);
+    assert_int_equal(ballast_bytes(ballast), 0); /* it was tried */
+    holds_seed("large", 1, 2 * LARGE);
+    r = gc_short(ballast);
+    assert_int_equal(r.packs_left, 0);
+    assert_int_equal(r.packs_copied, 1);
+    holds_seed("large", 1, 2 * LARGE);
+    nothing_is_wrong();
+    ballast_close(ballast);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_setup, store_teardown)
 
 int main(void)
@@ -345,6 +416,8 @@ int main(void)
         TEST(stopping_sweeps_nothing),
         TEST(a_recipe_that_cannot_be_read_stops_its_vault),
         TEST(a_damaged_chunk_is_not_copied),
+        TEST(where_room_is_short_little_garbage_is_worth_a_copy),
+        TEST(what_finds_no_room_to_be_copied_is_left_and_the_rest_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
