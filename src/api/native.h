@@ -17,6 +17,9 @@ int native_behalf(struct call *c, const char *name, struct err *e);
 /* A key as JSON; `secret` NULL: nobody is told. */
 void native_put_key(struct json_writer *w, const struct key_row *row, const char *secret);
 
+/* "reasons":["disk"]: why the server is degraded. */
+void native_put_reasons(struct json_writer *w);
+
 /* Checks JSON that a kernel gave and makes it the answer. */
 int native_embed(struct call *c, const char *json, struct err *e);
 

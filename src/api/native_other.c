@@ -8,6 +8,7 @@
 #include "base/metrics.h"
 #include "base/scope.h"
 #include "http/exchange.h"
+#include "workspace/files.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -27,12 +28,32 @@ static int health(struct call *c, struct err *e)
     return 0;
 }
 
+/* There is one reason so far: the disk. */
+void native_put_reasons(struct json_writer *w)
+{
+    jw_key(w, "reasons");
+    jw_array(w);
+    jw_text(w, "disk");
+    jw_end_array(w);
+}
+
+static int degraded(struct call *c)
+{
+    struct json_writer w = JSON_WRITER(&c->out);
+    jw_object(&w);
+    jw_key(&w, "status");
+    jw_text(&w, "degraded");
+    native_put_reasons(&w);
+    jw_end_object(&w);
+    return 0;
+}
+
 static int readiness(struct call *c, struct err *e)
 {
     const char *why = NULL;
     if (!c->api->o.is_ready(c->api->o.arg, &why))
         return err_set(e, ERR_UNAVAILABLE, "not ready: %s", why ? why : "starting");
-    return health(c, e);
+    return files_is_full(c->api->o.files) ? degraded(c) : health(c, e);
 }
 
 static int send_text(struct call *c, const char *type, const struct buf *text, struct err *e)
@@ -70,11 +91,13 @@ static const struct op ops[] = {
     {.method = "GET",
      .path = "/readyz",
      .name = "getReadiness",
-     .summary = "Whether it takes requests now; 503 while it starts or stops.",
+     .summary =
+         "Whether it takes requests now; 503 while it starts or stops. `degraded`: the disk is full, so "
+         "nothing new is taken; reading and deleting go on.",
      .needs = NEEDS_NOTHING,
      .flags = OP_PUBLIC,
      .status = 200,
-     .answer = "Health",
+     .answer = "Readiness",
      .run = readiness},
     {.method = "GET",
      .path = "/metrics",

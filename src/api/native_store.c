@@ -23,6 +23,7 @@ static void put_gc(struct json_writer *w, const struct gc_result *r)
     put(w, "swept", r->swept);
     put(w, "packs_removed", r->packs_removed);
     put(w, "packs_copied", r->packs_copied);
+    put(w, "packs_left", r->packs_left);
     put(w, "bytes_freed", r->bytes_freed);
     jw_end_object(w);
 }
@@ -56,7 +57,9 @@ static int show(struct call *c, struct err *e)
         return -1;
     jw_object(&w);
     jw_key(&w, "status");
-    jw_text(&w, s.is_stopped ? "read_only" : "ok");
+    jw_text(&w, s.is_stopped ? "read_only" : s.is_full ? "degraded" : "ok");
+    if (s.is_full)
+        native_put_reasons(&w);
     put(&w, "workspaces", s.workspaces);
     put(&w, "files", s.files);
     put(&w, "bytes", s.bytes);
@@ -67,6 +70,9 @@ static int show(struct call *c, struct err *e)
     put(&w, "disk_free", s.disk_free);
     jw_key(&w, "places");
     put_places(&w, &s);
+    if (s.inodes_free != UINT64_MAX)
+        put(&w, "inodes_free", s.inodes_free);
+    put(&w, "ballast_bytes", s.ballast_bytes);
     jw_key(&w, "scrub");
     put_scrub(&w, &s.scrub);
     jw_key(&w, "gc");

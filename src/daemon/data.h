@@ -5,6 +5,7 @@
  *             images/       links to the images they need (session/images.h)
  *         live/             working copies of sessions that are awake
  *         tmp/              drafts; emptied by data_sweep
+ *         ballast/          room that is given up when the disk is full (store/ballast.h)
  *
  * DATA is what [server] data says; "auto" is /var/lib/cicada as root, otherwise
  * $XDG_DATA_HOME/cicada or ~/.local/share/cicada. The socket lies in /run/cicada as root, otherwise

@@ -48,6 +48,9 @@ enum figure {
     KEPT_BYTES,
     DISK_FREE,
     PLACES,
+    INODES_FREE,
+    DISK_FULL,
+    BALLAST,
     SCRUBBED,
     DAMAGED,
     SWEPT,
@@ -130,6 +133,15 @@ static const struct metric_spec specs[FIGURES] = {
                 .help = "What directories beside the store take on disk, when last measured.",
                 .kind = METRIC_GAUGE,
                 .labels = {METRIC_LABEL("place", places)}},
+    [INODES_FREE] = {.name = "cicada_store_inodes_free",
+                     .help = "Files that could still be made there; 0 where they are not counted.",
+                     .kind = METRIC_GAUGE},
+    [DISK_FULL] = {.name = "cicada_store_disk_full",
+                   .help = "1 while less is free than the reserve, so that nothing new is taken.",
+                   .kind = METRIC_GAUGE},
+    [BALLAST] = {.name = "cicada_store_ballast_bytes",
+                 .help = "Room held for what removes something; given up when the disk is full.",
+                 .kind = METRIC_GAUGE},
     [SCRUBBED] = {.name = "cicada_store_scrubbed_bytes_total",
                   .help = "Bytes of packs read again to check them.",
                   .kind = METRIC_COUNTER},
@@ -234,6 +246,9 @@ static void refresh_store(struct server *s)
     set(s->figures, DISK_FREE, stats.disk_free);
     for (unsigned i = 0; i < PLACE_COUNT; i++)
         metric_set(s->figures->m[PLACES], METRIC_AT(i), (int64_t)stats.places[i]);
+    set(s->figures, INODES_FREE, stats.inodes_free == UINT64_MAX ? 0 : stats.inodes_free);
+    set(s->figures, DISK_FULL, stats.is_full);
+    set(s->figures, BALLAST, stats.ballast_bytes);
     set(s->figures, SCRUBBED, stats.scrub.bytes);
     set(s->figures, DAMAGED, stats.scrub.damaged);
     set(s->figures, SWEPT, stats.swept);

@@ -73,8 +73,10 @@ static int open_upkeep(struct server *s, struct err *e)
         .packs = store_packs(s->store),
         .meta = store_meta(s->store),
         .log = &s->log,
+        .ballast = store_ballast(s->store),
         .data_fd = s->data.fd,
         .images_path = *s->image_path ? s->image_path : NULL,
+        .reserve_bytes = c->store.reserve_mb * MIB_BYTES,
         .backup_dir = backup_dir && *backup_dir ? backup_dir : NULL,
         .scrub_bytes_s = c->store.scrub_mb_s * MIB_BYTES,
     };

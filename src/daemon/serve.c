@@ -39,6 +39,8 @@
 #include "workspace/people.h"
 #include "workspace/rates.h"
 
+enum { BALLAST_MIN = 4 << 20, BALLAST_MAX = 64 << 20 };
+
 /* ---- as whoever started us ---- */
 
 /* All signals we hear come through a descriptor; they are blocked before the first thread. */
@@ -205,16 +207,29 @@ static int keep_secret(struct server *s, const char *secret, struct err *e)
     return fsync(fd) ? err_sys(e, errno, "write admin.key") : 0;
 }
 
+/* How much is held for what removes something: a part of what is kept in reserve, beside it. */
+static uint64_t ballast_of(uint64_t reserve)
+{
+    uint64_t part = reserve / 8;
+    return reserve == 0         ? 0
+           : part < BALLAST_MIN ? BALLAST_MIN
+           : part > BALLAST_MAX ? BALLAST_MAX
+                                : part;
+}
+
 static int open_people(struct server *s, struct err *e)
 {
+    uint64_t reserve = (uint64_t)s->config->store.reserve_mb << 20;
     const struct store_options store = {.dir = s->data.path,
+                                        .ballast_bytes = ballast_of(reserve),
+                                        .ballast_leave_bytes = reserve / 2,
+                                        .on_locked = clearing_sweep,
                                         .on_stop = on_store_stop,
                                         .on_lost = on_store_lost,
                                         .on_commit = on_store_commit,
                                         .arg = s};
     if (store_open(&store, &s->store, e))
         return -1;
-    data_sweep(&s->data);
     const struct people_options people = {.meta = store_meta(s->store),
                                           .admin_secret = text_or_null(s->config->server.api_key),
                                           .now_us = clock_wall_us()};
@@ -448,6 +463,7 @@ static int build(struct server *s, struct err *e)
         return -1;
     s->is_ready = true;
     announce(s);
+    clearing_tell(s);
     return 0;
 }
 
@@ -509,7 +525,10 @@ int serve(const struct serve_options *options, struct err *e)
     (void)pthread_condattr_destroy(&attr);
     log_init(&s->log, STDERR_FILENO, (enum log_format)s->config->server.log_format,
              (enum log_level)s->config->server.log_level);
-    int failed = prepare(s, e) || build(s, e) || http_server_run(s->http, s->stop_fd, e);
+    int failed = prepare(s, e) || build(s, e);
+    if (failed && e->code == ERR_NO_SPACE)
+        clearing_tell(s);
+    failed = failed || http_server_run(s->http, s->stop_fd, e);
     if (!failed)
         server_stop(s, "the listener ended");
     if (!failed && s->is_maimed)

@@ -112,6 +112,11 @@ void oven_end(struct server *s);
 int meanings_open(struct server *s, struct err *e);
 void meanings_close(struct server *s);
 
+/* clearing.c: room on a full disk. Under the lock of DATA: removes what can be made anew; arg: the server. */
+void clearing_sweep(void *server);
+/* Says in the log what else may go, and what that costs, if the disk is full. */
+void clearing_tell(struct server *s);
+
 /* keeping.c: files, the store's upkeep; after the store and people. */
 int keeping_open(struct server *s, struct err *e);
 void keeping_close(struct server *s);

@@ -63,11 +63,11 @@ static void sweep_live(struct service *s)
 static int recover(struct service *s, struct err *e)
 {
     struct run_rows ended;
+    sweep_live(s); /* first: what follows needs room */
     if (meta_runs_interrupt(s->o.meta, run_end_name(END_KILLED), interrupted, &ended, e) ||
         meta_idem_restart(s->o.meta, e))
         return -1;
     run_rows_done(&ended);
-    sweep_live(s);
     return 0;
 }
 

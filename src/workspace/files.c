@@ -52,6 +52,12 @@ int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_
                    "and purge what is not needed, or have the operator make room");
 }
 
+bool files_is_full(struct files *f)
+{
+    struct err ignored = {0};
+    return files_check_room(f, ROOM_FOR_FILES, 0, 0, &ignored) != 0;
+}
+
 int files_check_space(struct files *f, struct err *e)
 {
     return files_check_room(f, ROOM_FOR_FILES, 0, 0, e);

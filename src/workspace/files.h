@@ -100,6 +100,9 @@ enum room_use {
 int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_t count,
                      struct err *e);
 /* For files from outside, of any size. */
+/* The same as a question. What only removes something is not asked: that works on a full disk, too
+ * (store/ballast.h). */
+bool files_is_full(struct files *f);
 int files_check_space(struct files *f, struct err *e);
 
 /* ---- changes ---- */

@@ -6,14 +6,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/scope.h"
+#include "store/ballast.h"
 #include "store/contents.h"
 #include "store/meta_files.h"
 #include "store/packs.h"
@@ -91,10 +92,15 @@ int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *
         .grace_us = is_now ? 0 : (int64_t)GC_GRACE_S * 1000000,
         .settle_us = is_now ? 0 : (int64_t)GC_SETTLE_S * 1000000,
         .now_us = clock_wall_us(),
+        .ballast = u->o.ballast,
         .stops = &u->stops,
     };
+    struct disk_room room;
+    struct err ignored = {0}; /* a disk that does not say is not full */
     if (begin(u, e))
         return -1;
+    options.is_short =
+        disk_look(u->o.data_fd, u->o.reserve_bytes, &room, &ignored) == 0 && room.is_full;
     int failed = is_now ? collect_twice(&options, ret, e) : gc_run(&options, ret, e);
     pthread_mutex_lock(&u->lock);
     u->last_gc = *ret;
@@ -232,6 +238,7 @@ static void *keep_up(void *arg)
     int64_t gc_us = clock_us() + (int64_t)GC_FIRST_S * 1000000;
     while (nap(u, clock_us() + STEP_US)) {
         struct err ignored = {0}; /* the figures stay as they were */
+        ballast_tend(u->o.ballast);
         scrub(u);
         (void)upkeep_measure(u, (int64_t)MEASURE_EVERY_S * 1000000, &ignored);
         if (clock_us() >= gc_us) {
@@ -337,11 +344,16 @@ static int count_workspaces(struct upkeep *u, struct upkeep_stats *ret, struct e
 int upkeep_look(struct upkeep *u, struct upkeep_stats *ret, struct err *e)
 {
     struct upkeep_stats stats = {0};
-    struct statvfs disk;
+    struct disk_room room;
     if (count_packs(u, &stats, e) || count_workspaces(u, &stats, e))
         return -1;
-    if (fstatvfs(u->o.data_fd, &disk) == 0)
-        stats.disk_free = (uint64_t)disk.f_bavail * disk.f_frsize;
+    struct err ignored = {0};
+    if (disk_look(u->o.data_fd, u->o.reserve_bytes, &room, &ignored) == 0) {
+        stats.disk_free = room.free_bytes;
+        stats.inodes_free = room.free_inodes;
+        stats.is_full = room.is_full;
+    }
+    stats.ballast_bytes = ballast_bytes(u->o.ballast);
     stats.is_stopped = contents_is_stopped(u->o.contents);
     pthread_mutex_lock(&u->lock);
     stats.scrub = u->scrubbed;

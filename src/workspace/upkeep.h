@@ -1,7 +1,8 @@
 /* upkeep.h -- what a store needs now and then: garbage collection, scrubbing, backups, figures.
  *
- * One thread scrubs a little every second, until all packs were read, and again a day later; it collects
- * garbage every six hours, and measures what lies beside the store every five minutes. Anybody may ask for garbage collection or a backup at once: these exclude
+ * One thread takes the ballast again when there is room. It scrubs a little every second, until all packs were
+ * read, and again a day later; it collects garbage every six hours, and measures what lies beside the store every
+ * five minutes. Anybody may ask for garbage collection or a backup at once: these exclude
  * each other, and stop nobody from reading or writing.
  */
 #ifndef WORKSPACE_UPKEEP_H
@@ -15,6 +16,7 @@
 #include "store/gc.h"
 #include "workspace/places.h"
 
+struct ballast;
 struct contents;
 struct err;
 struct log;
@@ -27,7 +29,9 @@ struct upkeep_options {
     struct packs *packs;
     struct meta *meta;
     struct log *log;
+    struct ballast *ballast; /* NULL: none */
     int data_fd;             /* DATA */
+    uint64_t reserve_bytes;  /* with less free (base/disk.h) the disk is full */
     const char *images_path; /* where images lie; NULL: there are none */
     const char *backup_dir;  /* absolute; NULL: there are no backups */
     uint64_t scrub_bytes_s;  /* how much is read again per second; 0: nothing */
@@ -39,7 +43,8 @@ void upkeep_close(struct upkeep *u); /* NULL is fine */
 /* A gc that goes on ends soon, and no other begins: for when the server is about to end. Any thread. */
 void upkeep_stop(struct upkeep *u);
 
-/* `is_now`: without the usual day of grace, for what was purged just now. Fails with ERR_BUSY while
+/* `is_now`: without the usual day of grace, for what was purged just now. On a full disk it frees what it can,
+ * however little of a pack that is. Fails with ERR_BUSY while
  * another gc or a backup goes on. */
 int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *e);
 
@@ -55,11 +60,13 @@ int upkeep_measure(struct upkeep *u, int64_t age_us, struct err *e);
 struct upkeep_stats {
     uint64_t vaults, packs, pack_bytes;
     uint64_t workspaces, files;
-    uint64_t bytes;      /* of files as they are */
-    uint64_t kept_bytes; /* of all versions that are kept */
-    uint64_t disk_free;
-    uint64_t places[PLACE_COUNT]; /* bytes, when last measured */
-    int64_t measured_at_us;       /* wall clock; 0: not yet */
+    uint64_t bytes;                  /* of files as they are */
+    uint64_t kept_bytes;             /* of all versions that are kept */
+    uint64_t disk_free, inodes_free; /* inodes UINT64_MAX: not counted */
+    uint64_t ballast_bytes;          /* held in reserve for what removes something */
+    bool is_full;                    /* less is free than the reserve: nothing new is taken */
+    uint64_t places[PLACE_COUNT];    /* bytes, when last measured */
+    int64_t measured_at_us;          /* wall clock; 0: not yet */
     struct scrub_state scrub;
     struct gc_result last_gc;
     uint64_t swept, bytes_freed;    /* by gc, since the start */

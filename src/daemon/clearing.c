@@ -1,0 +1,124 @@
+/* clearing.c -- room on the disk of DATA when the server starts: what can be made anew goes, and of the rest it
+ * is said what may go, and what that costs. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/disk.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/tree.h"
+#include "daemon/serve_int.h"
+
+enum { LEVELS = 24, ENTRIES_MAX = 1 << 20 }; /* looked into; what is beyond is not counted */
+
+/* In the order in which one would part with them. */
+static const struct {
+    const char *name, *costs;
+} parts[] = {
+    {"images",
+     "nothing that lasts: the image is baked again at the next start, which takes a minute; "
+     "sessions asleep that need an old one lose their variables"},
+    {"search.db",
+     "nothing that lasts: the index of words is made again, and until then search finds "
+     "little; remove search.db-wal and search.db-shm with it"},
+    {"uploads", "uploads in pieces that were begun: they have to be sent again"},
+    {"sleepers", "the variables of all sessions asleep; their files stay"},
+    {"live", "what sessions have written and could not be kept, as their runs say (not_saved)"},
+};
+
+static uint64_t reserve_of(const struct server *s)
+{
+    return (uint64_t)s->config->store.reserve_mb << 20;
+}
+
+static bool is_short(const struct server *s, struct disk_room *ret)
+{
+    struct err ignored = {0}; /* a disk that does not say is not full */
+    return disk_look(s->data.fd, reserve_of(s), ret, &ignored) == 0 &&
+           (ret->is_full || ret->free_bytes == 0 || ret->free_inodes == 0);
+}
+
+void clearing_sweep(void *server)
+{
+    const struct server *s = server;
+    struct disk_room room;
+    struct err ignored = {0}; /* what stays is tried again at the next start */
+    data_sweep(&s->data);
+    if (!is_short(s, &room))
+        return;
+    scoped(fd_closep) int fd = below_open_dir(s->data.fd, "checkouts");
+    if (fd >= 0)
+        (void)tree_remove(fd, &ignored);
+}
+
+/* ---- what may go ---- */
+
+static uint64_t bytes_of(const struct stat *st)
+{
+    return (uint64_t)st->st_blocks * 512;
+}
+
+/* What a directory and all below it take. The descriptor is its own from here on. */
+static uint64_t weigh(int fd)
+{
+    scoped(freep) struct dir *levels = malloc(LEVELS * sizeof *levels);
+    uint64_t bytes = 0, entries = 0;
+    if (!levels) {
+        (void)close(fd);
+        return 0;
+    }
+    int depth = 0;
+    dir_init(&levels[0], fd);
+    while (depth >= 0) {
+        struct dir *d = &levels[depth];
+        const struct dirent64 *entry = entries < ENTRIES_MAX ? dir_next(d) : NULL;
+        struct stat st;
+        entries++;
+        if (!entry) {
+            dir_done(d);
+            depth--;
+            continue;
+        }
+        if (fstatat(d->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            continue;
+        bytes += bytes_of(&st);
+        int below =
+            S_ISDIR(st.st_mode) && depth + 1 < LEVELS ? below_open_dir(d->fd, entry->d_name) : -1;
+        if (below >= 0)
+            dir_init(&levels[++depth], below);
+    }
+    return bytes;
+}
+
+static uint64_t weight_of(const struct server *s, const char *name)
+{
+    struct stat st;
+    if (fstatat(s->data.fd, name, &st, AT_SYMLINK_NOFOLLOW))
+        return 0;
+    int fd = S_ISDIR(st.st_mode) ? below_open_dir(s->data.fd, name) : -1;
+    return fd >= 0 ? weigh(fd) : bytes_of(&st);
+}
+
+void clearing_tell(struct server *s)
+{
+    struct disk_room room;
+    if (!is_short(s, &room))
+        return;
+    log_line(&s->log, LOG_WARNING, "the disk of the data directory is full",
+             LOG_U64("free_bytes", room.free_bytes), LOG_U64("free_inodes", room.free_inodes),
+             LOG_U64("reserve_bytes", reserve_of(s)),
+             LOG_STR("todo", "delete and purge files or close sessions, then `cicada gc --now`; or "
+                             "make room on that disk; or stop the server and remove one of these"));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint64_t bytes = weight_of(s, parts[i].name);
+        if (bytes > 0)
+            log_line(&s->log, LOG_WARNING, "may be removed while no server runs",
+                     LOG_STR("what", parts[i].name), LOG_U64("bytes", bytes),
+                     LOG_STR("costs", parts[i].costs));
+    }
+}
