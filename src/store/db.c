@@ -117,6 +117,37 @@ static int open_connections(struct db *db, const struct db_options *options, str
     return 0;
 }
 
+/* ---- room for the log ---- */
+
+enum { INDEX_ROOM = 256 << 10 }; /* of a log of 128 MiB */
+
+static void reserve(int fd, uint64_t bytes)
+{
+    if (fd >= 0)
+        (void)fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
+}
+
+void db_reserve_log(struct db *db, uint64_t log_bytes)
+{
+    reserve(db->log_fd, log_bytes);
+    reserve(db->index_fd, INDEX_ROOM);
+}
+
+/* Closing a descriptor of the index would end the locks that SQLite has on it: these stay open for longer than
+ * any connection. SQLite has made both files by now. */
+static void open_log(struct db *db)
+{
+    char path[PATH_MAX];
+    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW };
+    if (!db->options.has_log_room || db->options.is_check)
+        return;
+    if (snprintf(path, sizeof path, "%s/meta.db-wal", db->options.dir) < (int)sizeof path)
+        db->log_fd = open(path, FLAGS);
+    if (snprintf(path, sizeof path, "%s/meta.db-shm", db->options.dir) < (int)sizeof path)
+        db->index_fd = open(path, FLAGS);
+    db_reserve_log(db, DB_LOG_ROOM);
+}
+
 int db_open(const struct db_options *options, struct db **ret, struct err *e)
 {
     assert(sqlite3_threadsafe());
@@ -125,6 +156,7 @@ int db_open(const struct db_options *options, struct db **ret, struct err *e)
         return err_set(e, ERR_NO_MEMORY, "open the database");
     db->options = *options;
     db->last = &db->first;
+    db->log_fd = db->index_fd = -1;
     pthread_mutex_init(&db->lock, NULL);
     pthread_mutex_init(&db->pool_lock, NULL);
     if (cond_init(&db->work) || cond_init(&db->room) || cond_init(&db->pool_free)) {
@@ -133,6 +165,7 @@ int db_open(const struct db_options *options, struct db **ret, struct err *e)
     }
     if (open_connections(db, options, e))
         goto fail;
+    open_log(db);
     int failed = pthread_create(&db->thread, NULL, writer_main, db);
     if (failed) {
         (void)err_sys(e, failed, "start the thread that writes");
@@ -161,6 +194,8 @@ void db_close(struct db *db)
     for (size_t i = 0; i < DB_READERS_MAX; i++)
         conn_close(db->readers[i]);
     conn_close(db->writer);
+    fd_closep(&db->log_fd);
+    fd_closep(&db->index_fd);
     pthread_cond_destroy(&db->work);
     pthread_cond_destroy(&db->room);
     pthread_cond_destroy(&db->pool_free);

@@ -48,6 +48,8 @@ enum {
     DB_POST_DELAY_MS = 20,   /* how long a posted job waits for company */
     DB_WAL_SOFT = 16 << 20,  /* checkpoint from here on, as far as readers let us */
     DB_WAL_HARD = 64 << 20,  /* wait for readers, at most a second */
+    DB_LOG_ROOM = 24 << 20,  /* allocated to the log beforehand (has_log_room) */
+    DB_LOG_MORE = 4 << 20,   /* and beyond what is in it, once room was made */
     DB_READ_WAIT_MS = 10000, /* for a free connection */
 };
 
@@ -56,6 +58,10 @@ enum {
 struct db_options {
     const char *dir; /* DATA; exists */
     bool is_check;   /* nothing is made or migrated: ERR_NOT_FOUND, ERR_CONFLICT */
+    /* Blocks are allocated to the log and its index before they are needed, so that some thousand small
+     * writes go on whatever others do to the disk; after a checkpoint the log begins anew in the same
+     * blocks. As far as there is room. */
+    bool has_log_room;
     const char *const *migrations;
     size_t migration_count;
     /* Called on the writer's thread when the disk is full: true when there may be room now. May wait

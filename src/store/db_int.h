@@ -45,6 +45,7 @@ struct db {
     struct db_conn *writer;
     pthread_t thread;
     bool has_thread;
+    int log_fd, index_fd; /* what blocks are allocated to: meta.db-wal and -shm; -1: none */
 
     /* Readers. The lock guards is_free of each. */
     pthread_mutex_t pool_lock;
@@ -57,6 +58,10 @@ int cond_init(pthread_cond_t *c);
 struct timespec timespec_of(int64_t deadline_us);
 
 int db_migrate(struct db_conn *c, const char *const *migrations, size_t count, struct err *e);
+
+/* Allocates blocks to the log and its index, up to `log_bytes` of the log. What there is no room for stays
+ * as it is. */
+void db_reserve_log(struct db *db, uint64_t log_bytes);
 
 /* The writer's thread, from db_open to db_close. */
 void *writer_main(void *db);

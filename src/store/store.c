@@ -101,17 +101,18 @@ static int open_dir(const char *path, bool is_check, int *ret_fd, struct err *e)
     return 0;
 }
 
-static int open_db(struct store *s, const char *dir, bool is_check, struct err *e)
+static int open_db(struct store *s, const struct store_options *o, struct err *e)
 {
     const struct db_options db = {
-        .dir = dir,
-        .is_check = is_check,
+        .dir = o->dir,
+        .is_check = o->is_check,
         .migrations = meta_migrations,
         .migration_count = meta_migration_count,
         .on_stop = tell_stop,
         .on_lost = tell_lost,
         .on_commit = tell_commit,
         .make_room = make_room,
+        .has_log_room = o->ballast_bytes > 0,
         .arg = s,
     };
     if (db_open(&db, &s->meta.db, e) == 0)
@@ -160,7 +161,7 @@ static int open_all(struct store *s, const struct store_options *o, int dir_fd, 
         return -1;
     if (o->is_packs_alone)
         return 0;
-    if (open_db(s, o->dir, o->is_check, e) || open_contents(s, e))
+    if (open_db(s, o, e) || open_contents(s, e))
         return -1;
     ballast_tend(s->ballast);
     return 0;

@@ -241,31 +241,21 @@ static void stop(struct db *db, const struct err *why)
         db->options.on_stop(db->options.arg, db->stop_why);
 }
 
+/* ---- the log ---- */
+
+static uint64_t wal_bytes(const struct db *db)
+{
+    return (uint64_t)db->writer->wal_pages * 4096;
+}
+
+/* Some of it is the log's at once, before others see it. */
 static bool make_room(struct db *db)
 {
-    return db->options.make_room && db->options.make_room(db->options.arg);
+    if (!db->options.make_room || !db->options.make_room(db->options.arg))
+        return false;
+    db_reserve_log(db, wal_bytes(db) + DB_LOG_MORE);
+    return true;
 }
-
-static void commit(struct db *db, struct job *group)
-{
-    struct err e = {0};
-    if (db->is_stopped) { /* only this thread writes it */
-        (void)fail_stopped(db, &e);
-        for (struct job *j = group; j; j = j->next)
-            j->result = 0;
-        fail_group(group, &e);
-        return;
-    }
-    bool is_full = run_group(db->writer, group, &e) && db->writer->trouble == TROUBLE_FULL;
-    if (is_full && make_room(db))
-        is_full = run_group(db->writer, group, &e) && db->writer->trouble == TROUBLE_FULL;
-    if (is_full && group->next)
-        run_one_by_one(db, group, &e);
-    if (db->writer->trouble == TROUBLE_FATAL)
-        stop(db, &e);
-}
-
-/* ---- the log ---- */
 
 static int on_commit(void *arg, sqlite3 *sqlite, const char *name, int pages)
 {
@@ -278,8 +268,9 @@ static int on_commit(void *arg, sqlite3 *sqlite, const char *name, int pages)
 }
 
 /* Moves the log into the database. Readers that still need it are waited for only in `mode` RESTART
- * or TRUNCATE, and then at most a second. */
-static void checkpoint(struct db *db, int mode)
+ * or TRUNCATE, and then at most a second. True: all of it is there, and the next transaction begins
+ * the log anew, in the same blocks. */
+static bool checkpoint(struct db *db, int mode)
 {
     struct db_conn *c = db->writer;
     c->trouble = TROUBLE_NONE;
@@ -293,15 +284,37 @@ static void checkpoint(struct db *db, int mode)
     (void)sqlite3_busy_timeout(c->sqlite, CONN_BUSY_MS);
     if (c->trouble == TROUBLE_FATAL)
         stop(db, &e);
-    if (c->trouble == TROUBLE_FULL)
-        (void)make_room(db); /* for the next one: all is still in the log */
-    if (rc == SQLITE_OK && in_log == moved)
-        c->wal_pages = 0; /* the next transaction begins the log anew */
+    bool is_whole = rc == SQLITE_OK && in_log == moved;
+    if (is_whole)
+        c->wal_pages = 0;
+    return is_whole;
 }
 
-static uint64_t wal_bytes(const struct db *db)
+static bool finds_no_room(struct db *db, struct job *group, struct err *e)
 {
-    return (uint64_t)db->writer->wal_pages * 4096;
+    return run_group(db->writer, group, e) && db->writer->trouble == TROUBLE_FULL;
+}
+
+/* On a full disk the log is begun anew, where it has blocks, before the ballast is given up. */
+static void commit(struct db *db, struct job *group)
+{
+    struct err e = {0};
+    if (db->is_stopped) { /* only this thread writes it */
+        (void)fail_stopped(db, &e);
+        for (struct job *j = group; j; j = j->next)
+            j->result = 0;
+        fail_group(group, &e);
+        return;
+    }
+    bool is_full = finds_no_room(db, group, &e);
+    if (is_full && checkpoint(db, SQLITE_CHECKPOINT_RESTART))
+        is_full = finds_no_room(db, group, &e);
+    if (is_full && !db->is_stopped && make_room(db))
+        is_full = finds_no_room(db, group, &e);
+    if (is_full && !db->is_stopped && group->next)
+        run_one_by_one(db, group, &e);
+    if (db->writer->trouble == TROUBLE_FATAL)
+        stop(db, &e);
 }
 
 static void check_log(struct db *db)
@@ -309,7 +322,8 @@ static void check_log(struct db *db)
     uint64_t size = wal_bytes(db);
     if (size < DB_WAL_SOFT || db->is_stopped)
         return;
-    checkpoint(db, size < DB_WAL_HARD ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_RESTART);
+    (void)checkpoint(db,
+                     size < DB_WAL_HARD ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_RESTART);
     pthread_mutex_lock(&db->lock);
     db->stats.checkpoints++;
     pthread_mutex_unlock(&db->lock);
@@ -419,6 +433,7 @@ void *writer_main(void *arg)
     }
     pthread_mutex_unlock(&db->lock);
     if (!db->is_stopped)
-        checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE);
+        (void)checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE);
+    db_reserve_log(db, DB_LOG_ROOM); /* for the next one to begin with: that gave the blocks back */
     return NULL;
 }
