@@ -25,7 +25,9 @@ static const char database[] = "meta.db", draft[] = "meta.db.new", pack_draft[] 
 static int copy_pages(struct db_conn *from, const char *path, struct err *e)
 {
     sqlite3 *to = NULL;
-    int rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE, NULL);
+    if (rc == SQLITE_OK) /* half a copy is none: there is nothing to go back to */
+        rc = sqlite3_exec(to, "PRAGMA journal_mode = OFF", NULL, NULL, NULL);
     sqlite3_backup *copy =
         rc == SQLITE_OK ? sqlite3_backup_init(to, "main", from->sqlite, "main") : NULL;
     if (copy) {
@@ -62,6 +64,14 @@ static void remove_file(int dir_fd, const char *name, const char *suffix)
     (void)unlinkat(dir_fd, path, 0); /* mostly it is not there */
 }
 
+/* Here, because SQLite would not say why it cannot. */
+static int make_file(int dir_fd, const char *name, struct err *e)
+{
+    scoped(fd_closep) int fd =
+        openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? err_sys(e, errno, "write the backup") : 0;
+}
+
 static int copy_database(struct meta *m, int to_fd, struct backup_result *ret, struct err *e)
 {
     char path[64];
@@ -69,8 +79,13 @@ static int copy_database(struct meta *m, int to_fd, struct backup_result *ret, s
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", to_fd, draft);
     remove_file(to_fd, draft, ""); /* of one that was interrupted */
     remove_file(to_fd, draft, "-journal");
-    if (meta_settle(m, e) || db_read_begin(m->db, &from, e) || copy_pages(from, path, e))
+    if (meta_settle(m, e) || db_read_begin(m->db, &from, e) || make_file(to_fd, draft, e))
         return -1;
+    if (copy_pages(from, path, e)) { /* half a copy is in the way where there is no room */
+        remove_file(to_fd, draft, "");
+        remove_file(to_fd, draft, "-journal");
+        return -1;
+    }
     return sync_file(to_fd, draft, &ret->database_bytes, e);
 }
 
