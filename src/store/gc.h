@@ -6,7 +6,7 @@
  *      of chunks that are not are marked dead (meta_chunk_mark), those that are needed again unmarked.
  *   2. sweep: rows that have been dead for `grace` are removed.
  *   3. repack: packs that are nothing but garbage are removed. Of those of which more than
- *      GC_REPACK_PERCENT is garbage (where room is short: more than GC_SHORT_MIN bytes), what is needed is
+ *      GC_REPACK_PERCENT is garbage (in a thorough round: more than GC_THOROUGH_MIN bytes), what is needed is
  *      copied to another pack and synced, then the rows are moved, then the old pack is removed. Those
  *      with the least to copy come first; what finds no room, with the ballast given up, is left.
  *
@@ -40,15 +40,15 @@ enum {
     GC_GRACE_S = 24 * 3600, /* from dead to gone */
     GC_SETTLE_S = 3600,     /* a pack that was written to within that is left alone */
     GC_REPACK_PERCENT = 30,
-    GC_REPACK_MIN = 4096,    /* bytes of garbage for which no pack is touched */
-    GC_SHORT_MIN = 64 << 10, /* and where room is short, whatever part of the pack that is */
+    GC_REPACK_MIN = 4096,       /* bytes of garbage for which no pack is touched */
+    GC_THOROUGH_MIN = 64 << 10, /* in a thorough round, whatever part of the pack that is */
 };
 
 struct gc_options {
     struct contents *contents; /* borrowed */
     int64_t grace_us, settle_us;
     int64_t now_us;           /* wall clock */
-    bool is_short;            /* the disk is nearly full: little is worth it, too */
+    bool is_thorough;         /* little garbage is worth a copy, too */
     struct ballast *ballast;  /* given up when there is no room for a copy; NULL: there is none */
     const atomic_bool *stops; /* true ends it early, with what was done so far; NULL: never */
 };

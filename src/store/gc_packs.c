@@ -130,7 +130,7 @@ static bool is_worth_it(const struct gc_round *r, uint64_t len, uint64_t used)
 {
     uint64_t garbage = len > used ? len - used : 0;
     return used == 0 || (garbage >= GC_REPACK_MIN && garbage > len / 100 * GC_REPACK_PERCENT) ||
-           (garbage >= GC_SHORT_MIN && r->o->is_short);
+           (garbage >= GC_THOROUGH_MIN && r->o->is_thorough);
 }
 
 /* The footer is no garbage: with small records it is as long as they are. */

@@ -329,19 +329,19 @@ static void a_damaged_chunk_is_not_copied(void **state)
 }
 
 /* Later than any gc_now. */
-static struct gc_result gc_short(struct ballast *ballast)
+static struct gc_result gc_thorough(struct ballast *ballast)
 {
     static int64_t ahead_us = INT64_C(3600) * 1000000;
     struct gc_result result;
     const struct gc_options o = {.contents = at.contents,
                                  .now_us = clock_wall_us() + (ahead_us += 1000000),
-                                 .is_short = true,
+                                 .is_thorough = true,
                                  .ballast = ballast};
     OK(gc_run(&o, &result, e));
     return result;
 }
 
-static void where_room_is_short_little_garbage_is_worth_a_copy(void **state)
+static void where_room_is_thorough_little_garbage_is_worth_a_copy(void **state)
 {
     (void)state;
     put_file("large", 1, 10 * LARGE);
@@ -350,7 +350,7 @@ static void where_room_is_short_little_garbage_is_worth_a_copy(void **state)
     purge_file("gone");
     (void)gc_now();
     assert_int_equal(gc_now().packs_removed, 0);
-    struct gc_result r = gc_short(NULL);
+    struct gc_result r = gc_thorough(NULL);
     assert_int_equal(r.packs_copied, 1);
     assert_true(r.bytes_freed >= LARGE);
     assert_true(disk_bytes() <= before - LARGE);
@@ -381,14 +381,14 @@ static void what_finds_no_room_to_be_copied_is_left_and_the_rest_is_done(void **
     ballast_tend(ballast);
     assert_int_equal(sigaction(SIGXFSZ, &ignore, NULL), 0);
     limit_files(LARGE);
-    struct gc_result r = gc_short(ballast);
+    struct gc_result r = gc_thorough(ballast);
     limit_files(RLIM_INFINITY);
     assert_true(r.swept > 0);
     assert_int_equal(r.packs_left, 1);
     assert_int_equal(r.packs_removed, 0);
     assert_int_equal(ballast_bytes(ballast), 0); /* it was tried */
     holds_seed("large", 1, 2 * LARGE);
-    r = gc_short(ballast);
+    r = gc_thorough(ballast);
     assert_int_equal(r.packs_left, 0);
     assert_int_equal(r.packs_copied, 1);
     holds_seed("large", 1, 2 * LARGE);
@@ -416,7 +416,7 @@ int main(void)
         TEST(stopping_sweeps_nothing),
         TEST(a_recipe_that_cannot_be_read_stops_its_vault),
         TEST(a_damaged_chunk_is_not_copied),
-        TEST(where_room_is_short_little_garbage_is_worth_a_copy),
+        TEST(where_room_is_thorough_little_garbage_is_worth_a_copy),
         TEST(what_finds_no_room_to_be_copied_is_left_and_the_rest_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

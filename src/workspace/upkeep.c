@@ -99,8 +99,9 @@ int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *
     struct err ignored = {0}; /* a disk that does not say is not full */
     if (begin(u, e))
         return -1;
-    options.is_short =
+    bool is_full =
         disk_look(u->o.data_fd, u->o.reserve_bytes, &room, &ignored) == 0 && room.is_full;
+    options.is_thorough = is_now || is_full;
     int failed = is_now ? collect_twice(&options, ret, e) : gc_run(&options, ret, e);
     pthread_mutex_lock(&u->lock);
     u->last_gc = *ret;
