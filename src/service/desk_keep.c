@@ -202,8 +202,10 @@ static int on_settled(void *arg, const char *path, bool is_torn, struct err *e)
     if (!k->is_putting)
         return 0;
     k->is_putting = false;
-    if (commit_end(k->commit, e))
+    if (commit_end(k->commit, e)) {
+        commit_drop(k->commit); /* it is still begun, and the next file comes */
         return refuse(k, path, e);
+    }
     return note_torn(k, commit_count(k->commit) - 1, is_torn, e) || desk_remember(k->d, path, e)
                ? -1
                : 0;
