@@ -118,6 +118,14 @@ void desk_remove(struct desk *d)
     pthread_mutex_unlock(&d->lock);
 }
 
+bool desk_has_unsaved(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    bool has_unsaved = d->has_unsaved;
+    pthread_mutex_unlock(&d->lock);
+    return has_unsaved;
+}
+
 bool desk_was_left(int live_fd, const char *session)
 {
     char path[ID_SIZE + sizeof awake + 1];
@@ -408,7 +416,7 @@ int desk_rest(struct desk *d, struct session *session, struct err *e)
             d->working = NULL;
             checkout_release(d->service->checkouts, &d->checkout);
         }
-        if (!failed && d->is_marked && unlinkat(d->dir_fd, awake, 0) == 0)
+        if (!failed && !d->has_unsaved && d->is_marked && unlinkat(d->dir_fd, awake, 0) == 0)
             d->is_marked = false;
     }
     pthread_mutex_unlock(&d->lock);

@@ -2,7 +2,8 @@
  *
  *     DATA/live/SES/data     what the session changed; in a plain copy all there is
  *     DATA/live/SES/work     overlayfs's own: only where the copy is an overlay (session/working.h)
- *     DATA/live/SES/awake    there while a kernel may write: what a server finds when it starts
+ *     DATA/live/SES/awake    there while a kernel may write, and as long as something in the copy could not be
+ *                            kept: what a server finds when it starts
  *
  * A copy is plain while its workspace is small; otherwise it lies over a checkout (checkout.h), so that
  * a session begins at once however much there is, and costs what it changed itself. A plain one moves to
@@ -18,7 +19,8 @@
  *
  * **Nothing is lost.** What a run wrote becomes versions before its answer leaves. What was there when
  * the server died becomes versions at the next start. What could not be kept stays in the copy, is
- * named with the reason, and is tried again at the next opportunity.
+ * named with the reason, and is tried again: with the next run, when a full disk has room again, at the
+ * next start, before the session is closed. What then still finds no room goes with the session.
  *
  * **Two sides.** `base` is the revision of the workspace that the copy shows; for paths that the session
  * itself has committed it is the revision of that commit. A change is committed only if nobody else
@@ -129,7 +131,10 @@ int desk_rename(struct desk *d, const char *session, struct err *e);
 /* The branch has a row by now: what its copy is based on is written down. */
 int desk_branched(struct desk *d, struct desk *to, struct err *e);
 
-/* Whether an earlier server died while the session was awake. */
+/* Whether the last look found what could not be kept. */
+bool desk_has_unsaved(struct desk *d);
+
+/* Whether an earlier server died while the session was awake, or something in the copy could not be kept. */
 bool desk_was_left(int live_fd, const char *session);
 
 #endif

@@ -1,5 +1,5 @@
 /* scribe.c -- the thread that keeps what runs have written although they have not ended: after a crash
- * of the server, and every KEEP_US of a long run. */
+ * of the server, and every KEEP_US of a long run; and what found no room, when a full disk has some again. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "service/desk.h"
 #include "service/service_int.h"
 #include "session/session.h"
+#include "workspace/files.h"
 
 enum {
     KEEP_US = 30 * 1000000,
@@ -108,9 +109,15 @@ static bool nap(struct service *s)
 static void *scribe(void *arg)
 {
     struct service *s = arg;
+    bool was_full = files_is_full(s->o.files);
     keep_all_left(s);
-    while (nap(s))
+    while (nap(s)) {
+        bool is_full = files_is_full(s->o.files);
+        if (was_full && !is_full)
+            keep_all_left(s);
+        was_full = is_full;
         keep_long(s);
+    }
     return NULL;
 }
 

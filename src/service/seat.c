@@ -18,6 +18,7 @@
 #include "session/session.h"
 #include "store/meta.h"
 #include "store/meta_lineage.h"
+#include "workspace/files.h"
 #include "workspace/locks.h"
 
 enum { ROOM_TRIES = 16 };
@@ -350,10 +351,9 @@ int seat_change(struct seat *seat, const struct seat_changes *changes, struct er
     return 0;
 }
 
-/* Ends the session itself; its turn is taken. */
-static int end_session(struct seat *seat, const char *why, struct err *e)
+/* False: it was closed before. */
+static bool mark_closed(struct seat *seat, const char *why)
 {
-    struct service *s = seat->service;
     pthread_mutex_lock(&seat->lock);
     bool was_closed = seat->is_closed;
     seat->is_closed = true;
@@ -363,16 +363,60 @@ static int end_session(struct seat *seat, const char *why, struct err *e)
     }
     seat->sleep_at_us = CLOCK_NEVER;
     pthread_mutex_unlock(&seat->lock);
-    if (was_closed)
+    return !was_closed;
+}
+
+static void mark_open(struct seat *seat)
+{
+    pthread_mutex_lock(&seat->lock);
+    seat->is_closed = seat->is_closing = false;
+    pthread_mutex_unlock(&seat->lock);
+}
+
+/* Its files are kept when nobody writes to them any more, and before its row says that it is closed: what is in
+ * the directory of a closed session is swept at the next start. What finds no room on a full disk goes with
+ * the session: closing is what makes room, and its runs have said that it was not saved. */
+static int end_copy(struct seat *seat, struct err *e)
+{
+    if (desk_rest(seat->desk, seat->session, e)) {
+        if (e->code != ERR_NO_SPACE)
+            return -1;
+        *e = (struct err){0};
+    }
+    if (desk_has_unsaved(seat->desk))
+        log_line(seat->service->o.log, LOG_WARNING,
+                 "a session is closed with files that could not be kept",
+                 LOG_STR("session", seat->id));
+    return 0;
+}
+
+/* Whether the database takes anything now. One that would not must not cost the session its variables. */
+static int try_to_write(struct seat *seat, struct err *e)
+{
+    const struct pen pen = desk_pen(seat->desk);
+    return files_is_full(seat->service->o.files) ? write_options(seat, &pen, e) : 0;
+}
+
+/* Ends the session itself; its turn is taken. On failure it can be closed again. */
+static int end_session(struct seat *seat, const char *why, struct err *e)
+{
+    struct service *s = seat->service;
+    bool waits = !seat->is_one_shot || strcmp(why, "deleted") == 0; /* until that is durable */
+    if (waits && try_to_write(seat, e)) {
+        mark_open(seat);
+        return -1;
+    }
+    if (!mark_closed(seat, why))
         return err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
-    /* Its files are kept when nobody writes to them any more, and before its row says that it is closed:
-     * what is in the directory of a closed session is swept at the next start. */
-    int failed = session_delete(seat->session, e) || desk_rest(seat->desk, seat->session, e);
-    if (failed)
+    int failed = session_delete(seat->session, e);
+    if (failed && e->code == ERR_NOT_FOUND) /* somebody got as far as this before */
+        failed = 0;
+    if (failed || end_copy(seat, e) ||
+        meta_session_close(s->o.meta, seat->id, clock_wall_us(), why, waits ? META_NOW : META_SOON,
+                           e)) {
+        mark_open(seat);
         return -1;
-    if (meta_session_close(s->o.meta, seat->id, clock_wall_us(), why,
-                           seat->is_one_shot ? META_SOON : META_NOW, e))
-        return -1;
+    }
     locks_wake(s->o.files); /* those of the session ended with it */
     desk_remove(seat->desk);
     return 0;
