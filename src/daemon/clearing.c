@@ -13,6 +13,8 @@
 #include "base/scope.h"
 #include "base/tree.h"
 #include "daemon/serve_int.h"
+#include "store/ballast.h"
+#include "store/store.h"
 
 enum { LEVELS = 24, ENTRIES_MAX = 1 << 20 }; /* looked into; what is beyond is not counted */
 
@@ -54,6 +56,16 @@ void clearing_sweep(void *server)
     scoped(fd_closep) int fd = below_open_dir(s->data.fd, "checkouts");
     if (fd >= 0)
         (void)tree_remove(fd, &ignored);
+}
+
+void clearing_give(struct server *s)
+{
+    enum { INODES = 8, BYTES = 1 << 20 };
+    struct disk_room room;
+    struct err ignored = {0};
+    if (disk_look(s->data.fd, /* reserve_bytes= */ 0, &room, &ignored) == 0 &&
+        (room.free_inodes < INODES || room.free_bytes < BYTES))
+        (void)ballast_give(store_ballast(s->store));
 }
 
 /* ---- what may go ---- */

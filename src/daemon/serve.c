@@ -34,12 +34,14 @@
 #include "session/pool.h"
 #include "session/session.h"
 #include "session/spawner.h"
+#include "store/packs.h"
 #include "store/store.h"
 #include "workspace/passwords.h"
 #include "workspace/people.h"
 #include "workspace/rates.h"
 
-enum { BALLAST_MIN = 4 << 20, BALLAST_MAX = 64 << 20 };
+/* The largest has room for a copy of a whole pack, so that gc always gets on. */
+enum { BALLAST_MIN = 4 << 20, BALLAST_MAX = PACK_FULL + (16 << 20) };
 
 /* ---- as whoever started us ---- */
 
@@ -210,7 +212,7 @@ static int keep_secret(struct server *s, const char *secret, struct err *e)
 /* How much is held for what removes something: a part of what is kept in reserve, beside it. */
 static uint64_t ballast_of(uint64_t reserve)
 {
-    uint64_t part = reserve / 8;
+    uint64_t part = reserve / 4;
     return reserve == 0         ? 0
            : part < BALLAST_MIN ? BALLAST_MIN
            : part > BALLAST_MAX ? BALLAST_MAX
@@ -230,6 +232,7 @@ static int open_people(struct server *s, struct err *e)
                                         .arg = s};
     if (store_open(&store, &s->store, e))
         return -1;
+    clearing_give(s);
     const struct people_options people = {.meta = store_meta(s->store),
                                           .admin_secret = text_or_null(s->config->server.api_key),
                                           .now_us = clock_wall_us()};

@@ -114,6 +114,8 @@ void meanings_close(struct server *s);
 
 /* clearing.c: room on a full disk. Under the lock of DATA: removes what can be made anew; arg: the server. */
 void clearing_sweep(void *server);
+/* Gives up the ballast when there is no room for the little that a start makes. */
+void clearing_give(struct server *s);
 /* Says in the log what else may go, and what that costs, if the disk is full. */
 void clearing_tell(struct server *s);
 

@@ -90,17 +90,17 @@ static void sweep(int dir_fd)
     dir_done(&d);
 }
 
-/* Nothing in a layer was synced: what was written before the machine went down may be anything. */
+/* Nothing in a layer was synced: what was written before the machine went down may be anything. Where there
+ * is no room to say which boot it is, or less than all of it is said, the next server sweeps again. */
 static int begin(int dir_fd, struct err *e)
 {
     char now[NAME_SIZE], then[NAME_SIZE] = "";
     size_t len = 0;
     boot_id(now);
-    scoped(fd_closep) int fd =
-        openat(dir_fd, "boot", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
+    scoped(fd_closep) int fd = openat(dir_fd, "boot", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT)
         return err_sys(e, errno, "open the checkouts");
-    if (fd_read_all(fd, then, sizeof then - 1, &len, e))
+    if (fd >= 0 && fd_read_all(fd, then, sizeof then - 1, &len, e))
         return err_wrap(e, "open the checkouts");
     if (*now && strcmp(now, then) == 0)
         return 0;
@@ -108,9 +108,16 @@ static int begin(int dir_fd, struct err *e)
     sweep(dir_fd);
     scoped(fd_closep) int made =
         openat(dir_fd, "boot", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct err why = {0};
     if (made < 0)
-        return err_sys(e, errno, "open the checkouts");
-    return fd_write_all(made, now, strlen(now), e);
+        (void)err_sys(&why, errno, "open the checkouts");
+    else
+        (void)fd_write_all(made, now, strlen(now), &why);
+    if (why.code && why.code != ERR_NO_SPACE) {
+        *e = why;
+        return -1;
+    }
+    return 0;
 }
 
 /* ---- layers ---- */
