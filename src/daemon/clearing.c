@@ -1,22 +1,17 @@
 /* clearing.c -- room on the disk of DATA when the server starts: what can be made anew goes, and of the rest it
  * is said what may go, and what that costs. */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/dir.h"
 #include "base/disk.h"
 #include "base/err.h"
+#include "base/footprint.h"
 #include "base/scope.h"
 #include "base/tree.h"
 #include "daemon/serve_int.h"
 #include "store/ballast.h"
 #include "store/store.h"
-
-enum { LEVELS = 24, ENTRIES_MAX = 1 << 20 }; /* looked into; what is beyond is not counted */
 
 /* In the order in which one would part with them. */
 static const struct {
@@ -70,50 +65,18 @@ void clearing_give(struct server *s)
 
 /* ---- what may go ---- */
 
-static uint64_t bytes_of(const struct stat *st)
-{
-    return (uint64_t)st->st_blocks * 512;
-}
-
-/* What a directory and all below it take. The descriptor is its own from here on. */
-static uint64_t weigh(int fd)
-{
-    scoped(freep) struct dir *levels = malloc(LEVELS * sizeof *levels);
-    uint64_t bytes = 0, entries = 0;
-    if (!levels) {
-        (void)close(fd);
-        return 0;
-    }
-    int depth = 0;
-    dir_init(&levels[0], fd);
-    while (depth >= 0) {
-        struct dir *d = &levels[depth];
-        const struct dirent64 *entry = entries < ENTRIES_MAX ? dir_next(d) : NULL;
-        struct stat st;
-        entries++;
-        if (!entry) {
-            dir_done(d);
-            depth--;
-            continue;
-        }
-        if (fstatat(d->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
-            continue;
-        bytes += bytes_of(&st);
-        int below =
-            S_ISDIR(st.st_mode) && depth + 1 < LEVELS ? below_open_dir(d->fd, entry->d_name) : -1;
-        if (below >= 0)
-            dir_init(&levels[++depth], below);
-    }
-    return bytes;
-}
-
 static uint64_t weight_of(const struct server *s, const char *name)
 {
+    scoped(footprint_done) struct footprint f = {0};
+    struct err ignored = {0};
     struct stat st;
+    uint64_t bytes = 0;
     if (fstatat(s->data.fd, name, &st, AT_SYMLINK_NOFOLLOW))
         return 0;
-    int fd = S_ISDIR(st.st_mode) ? below_open_dir(s->data.fd, name) : -1;
-    return fd >= 0 ? weigh(fd) : bytes_of(&st);
+    scoped(fd_closep) int fd = S_ISDIR(st.st_mode) ? below_open_dir(s->data.fd, name) : -1;
+    if (fd < 0 || footprint_add(&f, fd, &bytes, &ignored))
+        return (uint64_t)st.st_blocks * 512;
+    return bytes;
 }
 
 void clearing_tell(struct server *s)
