@@ -372,10 +372,12 @@ const struct config_key config_keys[] = {
     {U32(sessions, keep_days), .preset = "30", .min = 1, .max = DAYS_MAX,
      .doc = "A session that nobody used for so many days is closed."},
     {U32(sessions, live_max), .preset = "1000", .min = 1, .max = 8000,
-     .doc = "Sessions that are awake at once. Before one too many starts, the idle ones sleep."},
+     .doc = "Sessions that are awake at once. Before one too many starts, the idle ones sleep; when "
+            "all are at work, the next waits in the line of `runs.waiting_max`."},
     {U32(sessions, memory_budget_mb), .kind = KEY_MB, .preset = "0", .min = 0, .max = MB_MAX,
      .doc = "Memory that awake sessions may use together. 0: three quarters of the machine's, "
-            "leaving at least 512 MiB."},
+            "leaving at least 512 MiB. When it is full, idle sessions sleep; after 10 seconds "
+            "without enough, requests are answered 503."},
     {U32(sessions, queue_max), .preset = "16", .min = 0, .max = 1000,
      .doc = "Runs that wait for one session. More are refused."},
     {U32(sessions, per_principal_max), .preset = "1000", .min = 1, .max = 1000000,
@@ -392,7 +394,8 @@ const struct config_key config_keys[] = {
     {U32(runs, at_once_max), .preset = "0", .min = 0, .max = 4096,
      .doc = "Runs that go on at once. 0: sixteen for each core."},
     {U32(runs, waiting_max), .preset = "1000", .min = 0, .max = 100000,
-     .doc = "Runs that wait for that. More are answered 503."},
+     .doc = "Runs that wait for that, or for a session that may be awake, 30 seconds at most. More "
+            "are answered 503."},
     {U32(runs, background_max), .preset = "100", .min = 0, .max = 10000,
      .doc = "Runs in the background, going on or waiting, of the whole server."},
 

@@ -76,7 +76,7 @@ static const struct metric_spec specs[FIGURES] = {
                      .places = 6},
     [RUNNING] = {.name = "cicada_runs_running", .help = "Runs that go on.", .kind = METRIC_GAUGE},
     [WAITING] = {.name = "cicada_runs_waiting",
-                 .help = "Runs that wait for a slot.",
+                 .help = "Runs that wait for a slot or for room to be awake.",
                  .kind = METRIC_GAUGE},
     [AWAKE] = {.name = "cicada_sessions_awake",
                .help = "Sessions with a kernel.",

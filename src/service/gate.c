@@ -91,23 +91,21 @@ int gate_enter(struct gate *g, const char *principal, int64_t deadline_us, struc
     int failed = 0;
     pthread_mutex_lock(&g->lock);
     (void)snprintf(mine->principal, sizeof mine->principal, "%s", principal);
-    if (g->waiting_count >= g->waiting_max) {
+    if (g->last)
+        g->last->next = mine;
+    else
+        g->first = mine;
+    g->last = mine;
+    g->waiting_count++;
+    admit(g);
+    if (!mine->is_in && g->waiting_count > g->waiting_max)
         failed = err_set(e, ERR_OVERLOADED, "too many runs wait already; try again in a moment");
-    } else {
-        if (g->last)
-            g->last->next = mine;
-        else
-            g->first = mine;
-        g->last = mine;
-        g->waiting_count++;
-        admit(g);
-        if (!mine->is_in && !await(g, mine, deadline_us))
-            failed = err_set(e, ERR_OVERLOADED, "no run could be begun in time; try again later");
-        else if (!mine->is_in)
-            failed = err_set(e, ERR_CONFLICT, "cancelled before it began");
-        if (failed)
-            leave_line(g, mine);
-    }
+    else if (!mine->is_in && !await(g, mine, deadline_us))
+        failed = err_set(e, ERR_OVERLOADED, "no run could be begun in time; try again later");
+    else if (!mine->is_in)
+        failed = err_set(e, ERR_CONFLICT, "cancelled before it began");
+    if (failed)
+        leave_line(g, mine);
     pthread_mutex_unlock(&g->lock);
     return failed;
 }

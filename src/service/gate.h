@@ -36,7 +36,7 @@ struct gate {
     size_t inside_count, waiting_count;
 };
 
-/* At most `slots` at once, `share_max` of one principal. */
+/* At most `slots` at once, `share_max` of one principal; at most `waiting_max` wait. */
 void gate_init(struct gate *g, size_t slots, size_t share_max, size_t waiting_max);
 void gate_done(struct gate *g);
 

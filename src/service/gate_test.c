@@ -111,6 +111,20 @@ static void a_full_line_refuses_at_once(void **state)
     gate_done(&g);
 }
 
+static void without_a_line_a_free_slot_is_given_all_the_same(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct gate g;
+    struct gate_pass a = {0}, b = {0};
+    gate_init(&g, 1, 1, 0);
+    assert_int_equal(gate_enter(&g, "prn_a", clock_us(), &a, &e), 0);
+    assert_int_equal(gate_enter(&g, "prn_b", clock_us() + 10000000, &b, &e), -1);
+    assert_int_equal(e.code, ERR_OVERLOADED);
+    gate_leave(&g, &a);
+    gate_done(&g);
+}
+
 static void a_wait_ends_when_it_is_called_off(void **state)
 {
     (void)state;
@@ -152,6 +166,7 @@ int main(void)
         cmocka_unit_test(somebody_with_one_request_does_not_wait_for_somebody_with_many),
         cmocka_unit_test(nobody_gets_more_than_their_share),
         cmocka_unit_test(a_full_line_refuses_at_once),
+        cmocka_unit_test(without_a_line_a_free_slot_is_given_all_the_same),
         cmocka_unit_test(a_wait_ends_when_it_is_called_off),
         cmocka_unit_test(who_was_called_off_before_it_came_does_not_wait),
     };

@@ -77,8 +77,8 @@ static int run_code(struct job *j, struct run *run, struct err *e)
                                   .leaves_files = true};
     const struct run_sink sink = {.put = job_on_event, .arg = j};
     if (files_check_room(j->service->o.files, ROOM_FOR_RESULTS, 0, 0, e) ||
-        seat_make_room(j->seat, e) || seat_hand(j->seat, &j->who, j->id, e) ||
-        seat_ready(j->seat, &data, e) || advance(j, JOB_IN_ENGINE, e))
+        seat_hand(j->seat, &j->who, j->id, e) || seat_ready(j->seat, &data, e) ||
+        advance(j, JOB_IN_ENGINE, e))
         return -1;
     begin(j);
     return session_run(j->seat->session, data, &spec, &sink, run, e);
@@ -134,12 +134,12 @@ static void keep_files(struct job *j, struct run *run)
         "/mnt/data, and are saved with its next run that works.");
 }
 
-/* With the seat's turn. */
+/* With the seat's turn. Room first: who has a slot then waits for nobody, so slots become free. */
 static int run_in_slot(struct job *j, struct err *e)
 {
     struct run run = {0};
     struct service *s = j->service;
-    if (advance(j, JOB_AT_GATE, e) ||
+    if (advance(j, JOB_AT_GATE, e) || room_enter(j->seat, &j->room, e) ||
         gate_enter(&s->gate, j->who.principal, clock_us() + SLOT_WAIT_US, &j->pass, e))
         return -1;
     int failed = run_code(j, &run, e);
@@ -168,7 +168,9 @@ static int run_in_turn(struct job *j, struct err *e)
         failed = err_set(e, ERR_NOT_FOUND, "session %s was closed", j->seat->id);
     if (!failed)
         failed = run_in_slot(j, e);
+    room_leave(j->seat);
     turn_leave(&j->seat->turn, &j->place);
+    room_changed(j->service);
     return failed;
 }
 
@@ -211,7 +213,10 @@ static void call_off(struct job *j, const char *why)
     pthread_mutex_unlock(&j->lock);
     switch (phase) {
     case JOB_IN_LINE: turn_call_off(&j->seat->turn, &j->place); break;
-    case JOB_AT_GATE: gate_call_off(&j->service->gate, &j->pass); break;
+    case JOB_AT_GATE:
+        room_call_off(j->service, &j->room);
+        gate_call_off(&j->service->gate, &j->pass);
+        break;
     case JOB_IN_ENGINE: session_cancel(j->seat->session); break;
     case JOB_OVER: break;
     }

@@ -61,6 +61,7 @@ static void put_to_sleep(struct seat *seat)
         seat_doze(seat, /* must= */ false, &ignored))
         set_alarm(seat, clock_us() + AGAIN_US);
     turn_leave(&seat->turn, &place);
+    room_changed(seat->service);
 }
 
 /* On a full disk what could not be kept would go with the session: nobody has asked for that. */

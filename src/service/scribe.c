@@ -40,6 +40,7 @@ static void keep_left(struct service *s, const char *session)
             log_line(s->o.log, LOG_ERROR, "what a session left was not kept",
                      LOG_STR("session", session), LOG_STR("why", e.text));
         turn_leave(&seat->turn, &place);
+        room_changed(seat->service);
     }
     seat_unref(seat);
 }

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/scope.h"
 #include "service/desk.h"
 #include "service/lineage.h"
@@ -20,8 +19,6 @@
 #include "store/meta_lineage.h"
 #include "workspace/files.h"
 #include "workspace/locks.h"
-
-enum { ROOM_TRIES = 16 };
 
 void seat_touch(struct seat *seat)
 {
@@ -119,70 +116,6 @@ int seat_ready(struct seat *seat, const struct jail_data **ret, struct err *e)
         return -1;
     bool is_first = (*ret)->lower_count > 0 && !seat->service->has_layers && !is_awake(seat);
     return is_first ? try_layers(seat, ret, e) : 0;
-}
-
-/* ---- memory ---- */
-
-/* How many are awake, and the one that has been idle longest, held. */
-static size_t count_awake(struct service *s, struct seat **ret_oldest)
-{
-    size_t count = 0;
-    struct seat *oldest = NULL;
-    int64_t oldest_us = 0;
-    pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < TABLE_SIZE; i++)
-        for (struct seat *seat = s->seats[i]; seat; seat = seat->next) {
-            if (!is_awake(seat))
-                continue;
-            count++;
-            pthread_mutex_lock(&seat->lock);
-            bool is_older = !oldest || seat->used_us < oldest_us;
-            if (is_older && turn_count(&seat->turn) == 0) {
-                oldest = seat;
-                oldest_us = seat->used_us;
-            }
-            pthread_mutex_unlock(&seat->lock);
-        }
-    if (oldest)
-        oldest->refs++;
-    pthread_mutex_unlock(&s->lock);
-    *ret_oldest = oldest;
-    return count;
-}
-
-/* Puts one to sleep that nobody uses, by force. */
-static bool relieve(struct seat *seat)
-{
-    struct err ignored = {0};
-    struct turn_place place;
-    if (turn_take(&seat->turn, &place, /* is_patient= */ false, &ignored))
-        return false;
-    int failed =
-        turn_await(&seat->turn, &place, &ignored) || seat_doze(seat, /* must= */ true, &ignored);
-    turn_leave(&seat->turn, &place);
-    return !failed;
-}
-
-int seat_make_room(struct seat *seat, struct err *e)
-{
-    struct service *s = seat->service;
-    for (int tries = 0; tries < ROOM_TRIES; tries++) {
-        if (is_awake(seat))
-            return 0;
-        struct seat *oldest;
-        size_t awake = count_awake(s, &oldest);
-        bool is_fine = awake < s->o.awake_max && memory_available() >= s->o.reserve_bytes;
-        bool is_relieved = !is_fine && oldest && relieve(oldest);
-        seat_unref(oldest);
-        if (is_fine)
-            return 0;
-        if (!is_relieved && !oldest)
-            break;
-    }
-    pthread_mutex_lock(&s->lock);
-    s->info.refused++;
-    pthread_mutex_unlock(&s->lock);
-    return err_set(e, ERR_OVERLOADED, "this host has no memory for one more session now");
 }
 
 int seat_doze(struct seat *seat, bool must, struct err *e)
@@ -297,8 +230,9 @@ int seat_ask(struct seat *seat, const struct who *who, const char *topic, const 
     const struct jail_data *data;
     if (may_use(seat, who, e) || seat_begin(seat, &use, e))
         return -1;
-    int failed = seat_make_room(seat, e) || seat_ready(seat, &data, e) ||
+    int failed = room_enter_now(seat, e) || seat_ready(seat, &data, e) ||
                  session_ask(seat->session, data, topic, code, cursor, ret, e);
+    room_leave(seat);
     seat_end(&use);
     return failed ? -1 : 0;
 }
@@ -435,6 +369,7 @@ int seat_close(struct seat *seat, const char *why, struct err *e)
     turn_insist(&seat->turn, &place);
     int failed = turn_await(&seat->turn, &place, e) || end_session(seat, why, e);
     turn_leave(&seat->turn, &place);
+    room_changed(seat->service);
     return failed ? -1 : 0;
 }
 

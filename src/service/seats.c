@@ -304,15 +304,23 @@ static int fill_row(struct service *s, const struct who *who, const struct seat_
     return 0;
 }
 
-/* Its kernel; when that fails there was never a session. */
-static int start(struct seat *seat, struct err *e)
+static int start_kernel(struct seat *seat, struct err *e)
 {
     const struct jail_data *data;
-    if (seat_make_room(seat, e) || seat_ready(seat, &data, e) ||
-        session_wake(seat->session, data, e))
+    if (seat_ready(seat, &data, e) || session_wake(seat->session, data, e))
         return -1;
     seat_touch(seat);
     return 0;
+}
+
+/* Its kernel; when that fails there was never a session. */
+static int start(struct seat *seat, struct err *e)
+{
+    if (room_enter_now(seat, e))
+        return -1;
+    int failed = start_kernel(seat, e);
+    room_leave(seat);
+    return failed;
 }
 
 /* What comes with a one-shot is in the workspace before its session begins. */

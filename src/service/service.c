@@ -182,6 +182,7 @@ void service_stop(struct service *s, uint32_t drain_ms)
     pthread_mutex_lock(&s->lock);
     s->is_stopping = true;
     pthread_mutex_unlock(&s->lock);
+    room_stop(s);
     scribe_end(s);
     end_keeper(s);
     end_jobs(s, clock_us() + (int64_t)drain_ms * 1000);
@@ -222,6 +223,7 @@ void service_look(struct service *s, struct service_info *ret)
 {
     pthread_mutex_lock(&s->lock);
     *ret = s->info;
+    size_t for_room = s->room.count;
     for (size_t i = 0; i < TABLE_SIZE; i++)
         for (struct seat *seat = s->seats[i]; seat; seat = seat->next) {
             struct session_info info;
@@ -230,4 +232,5 @@ void service_look(struct service *s, struct service_info *ret)
         }
     pthread_mutex_unlock(&s->lock);
     gate_look(&s->gate, &ret->running, &ret->waiting);
+    ret->waiting += for_room;
 }

@@ -32,10 +32,23 @@ enum {
     RUN_OBJECT_TEXT_MAX = 512 << 20,
 };
 
+/* One who needs room for a session to be awake; see room.c. Under service->lock. */
+struct room_wait {
+    struct room_wait *next;
+    pthread_cond_t moved; /* while it is in the line */
+    char principal[ID_SIZE];
+    int64_t since_us;
+    size_t share, looks;
+    bool ends_at_stop; /* it does not go on while runs are drained */
+    bool is_in_line, is_next, is_busy, is_called_off;
+};
+
 struct seat {
     struct service *service;
-    struct seat *next; /* in its bucket; under service->lock */
-    size_t refs;       /* under service->lock */
+    struct seat *next; /* in its bucket; under service->lock, as the next three */
+    size_t refs;
+    bool has_room;  /* it is about to be awake */
+    bool gives_way; /* it is being put to sleep for another */
     char id[ID_SIZE], principal[ID_SIZE], workspace[ID_SIZE], key[ID_SIZE];
     char tz[SEAT_TZ_MAX + 1];
     struct limits limits;
@@ -81,6 +94,7 @@ struct job {
     int64_t created_us; /* wall clock */
     bool closes_seat;
     struct turn_place place;
+    struct room_wait room;
     struct gate_pass pass;
     atomic_bool cancel;
     int64_t kept_us; /* monotonic, of the scribe: when its files were last looked at; 0: not yet */
@@ -111,6 +125,12 @@ struct service {
     pthread_cond_t quiet; /* a launched job ended, or the keeper is wanted */
     struct seat *seats[TABLE_SIZE];
     struct job *jobs[TABLE_SIZE];
+    struct {
+        struct room_wait *first, *last; /* oldest first */
+        size_t count;
+        uint64_t changes;
+        bool lacks_memory; /* when somebody looked last */
+    } room;
     struct job *linger_first, *linger_last;
     size_t linger_count, linger_bytes, launched;
     atomic_bool is_stopping; /* may be read without the lock */
@@ -149,8 +169,21 @@ int seat_ready(struct seat *s, const struct jail_data **ret, struct err *e);
 /* It was used just now, and will be idle from now on. */
 void seat_touch(struct seat *s);
 
-/* Makes sure that it may be awake: puts others to sleep, or fails with ERR_OVERLOADED. */
-int seat_make_room(struct seat *s, struct err *e);
+/* ---- room.c ---- */
+
+/* Room for it to be awake, which is its own until room_leave: others are put to sleep if need be. Blocks, in
+ * the line of those who wait for a run: up to SLOT_WAIT_US when all are at work, 10 seconds when the host has no memory.
+ * Fails with ERR_OVERLOADED, or ERR_CONFLICT when it was called off. `mine` comes zeroed, but may have been called off
+ * already. */
+int room_enter(struct seat *s, struct room_wait *mine, struct err *e);
+int room_enter_now(struct seat *s, struct err *e); /* the same for what is no run */
+
+/* It is awake now, or will not be. With its turn still taken, if it is one with a turn. */
+void room_leave(struct seat *s);
+
+void room_changed(struct service *s); /* a session fell asleep, ended, or became idle */
+void room_call_off(struct service *s, struct room_wait *which); /* also one that has not begun */
+void room_stop(struct service *s);                              /* is_stopping was set */
 
 /* With its turn taken. Returns 1 when the session refused. */
 int seat_doze(struct seat *s, bool must, struct err *e);
