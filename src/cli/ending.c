@@ -72,18 +72,27 @@ void ending_text(const struct run *run, struct buf *out)
         break;
     case END_CRASHED: put_crash(run, out); break;
     case END_KILLED: buf_str(out, "the session was killed"); break;
-    case END_OK:
     case END_ERROR:
+        if (run_error_is_memory(&run->error))
+            buf_fmt(out, "the session has not as much memory left (limit %s)",
+                    size_text(l->memory_bytes, a));
+        break;
+    case END_OK:
     case END_COUNT: break;
     }
 }
 
 const char *ending_advice(const struct run *run)
 {
+    static const char more_memory[] =
+        "work on smaller pieces (chunks, fewer columns), or allow more with --memory SIZE";
     switch (run->end) {
     case END_TIMEOUT: return "do less at once, or allow more with --timeout SECONDS";
-    case END_MEMORY:
-        return "work on smaller pieces (chunks, fewer columns), or allow more with --memory SIZE";
+    case END_MEMORY: return more_memory;
+    case END_ERROR:
+        if (run_error_is_memory(&run->error))
+            return more_memory;
+        break;
     case END_OUTPUT_LIMIT: return "print less, or write to a file and take it with -o DIR";
     case END_DISK:
         if (run->is_disk_full)
@@ -92,7 +101,6 @@ const char *ending_advice(const struct run *run)
     case END_CRASHED:
         return "this was no exception: native code, os._exit or a signal ended Python itself";
     case END_OK:
-    case END_ERROR:
     case END_CANCELLED:
     case END_KILLED:
     case END_COUNT: break;

@@ -30,6 +30,8 @@ static void every_end_has_its_exit_code_and_its_words(void **state)
     (void)state;
     check((struct run){.end = END_OK}, 0, "");
     check((struct run){.end = END_ERROR}, 1, "");
+    check((struct run){.end = END_ERROR, .error.name = "MemoryError"}, 1,
+          "the session has not as much memory left (limit 1 GiB)");
     check((struct run){.end = END_TIMEOUT}, 124, "ended by timeout after 2.0 s (limit 60 s)");
     check((struct run){.end = END_MEMORY, .memory_peak = GIB}, 137,
           "ended by memory: peak 1 GiB (limit 1 GiB)");
@@ -64,6 +66,10 @@ static void every_bad_end_has_advice_and_otherwise_the_hint_counts(void **state)
     run.end = END_TIMEOUT;
     assert_non_null(strstr(ending_advice(&run), "--timeout"));
     run.end = END_MEMORY;
+    assert_non_null(strstr(ending_advice(&run), "--memory"));
+    run.end = END_ERROR;
+    assert_string_equal(ending_advice(&run), "the engine's");
+    run.error.name = "numpy.core._exceptions._ArrayMemoryError";
     assert_non_null(strstr(ending_advice(&run), "--memory"));
     run.end = END_DISK;
     assert_non_null(strstr(ending_advice(&run), "--disk"));

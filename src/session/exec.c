@@ -19,6 +19,7 @@
  * after all of it is killed, and the variables are lost.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,6 +391,8 @@ static void collect(struct exec *x)
     kernel_enter(k, KERNEL_DEAD);
 }
 
+static const char died_late[] = "The Python interpreter died when the run was over.";
+
 /* Why it ended so and what to do about it, in words a model can act on; NULL if there is nothing to say. */
 static const char *reason(const struct run *run)
 {
@@ -418,8 +421,13 @@ static const char *reason(const struct run *run)
     case END_CANCELLED:
         return is_lost ? "The code did not stop when it was asked to, so its session was ended."
                        : NULL;
-    case END_OK:
-    case END_ERROR: return is_lost ? "The Python interpreter died when the run was over." : NULL;
+    case END_ERROR:
+        if (!is_lost && run_error_is_memory(&run->error))
+            return "The code asked for more memory than its session has left. Work on smaller "
+                   "pieces (chunks, fewer columns, smaller types), delete what is not needed, or "
+                   "use a session with more (limits.memory_mb).";
+        return is_lost ? died_late : NULL;
+    case END_OK: return is_lost ? died_late : NULL;
     case END_COUNT: break;
     }
     return NULL;
@@ -436,6 +444,7 @@ static bool is_file_too_large(const struct run *run)
 static void advise(struct run *run)
 {
     const char *why = reason(run);
+    char limit[64] = "";
     if (!*run->hint && run->end == END_ERROR && !why && is_file_too_large(run))
         snprintf(
             run->hint, sizeof run->hint,
@@ -445,7 +454,10 @@ static void advise(struct run *run)
             (unsigned long long)(run->limits.file_bytes >> 20));
     if (*run->hint || !why)
         return;
-    snprintf(run->hint, sizeof run->hint, "%s%s", why,
+    if (run->end == END_MEMORY || (run->end == END_ERROR && why != died_late))
+        (void)snprintf(limit, sizeof limit, " The limit is %" PRIu64 " MiB.",
+                       run->limits.memory_bytes / MIB);
+    snprintf(run->hint, sizeof run->hint, "%s%s%s", why, limit,
              run->state == STATE_LOST ? " Variables are lost; files in /mnt/data are kept."
                                       : " Variables are kept.");
 }

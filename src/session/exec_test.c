@@ -426,6 +426,21 @@ static void a_slow_reader_does_not_use_up_the_time(void **state)
     run_done(&run);
 }
 
+static void refused_memory_comes_with_the_limit_and_what_to_do(void **state)
+{
+    struct stranger *s = *state;
+    struct run run;
+    scoped(buf_done) struct buf b = BUF_INIT(4096);
+    put_error(&b, "numpy.core._exceptions._ArrayMemoryError");
+    put_frame(&b, FRAME_DONE);
+    assert_int_equal(write(s->control, b.bytes, b.len), (ssize_t)b.len);
+    run_it(s, 1000, &run);
+    assert_int_equal(run.end, END_ERROR);
+    assert_non_null(strstr(run.hint, "smaller pieces"));
+    assert_non_null(strstr(run.hint, "The limit is 1024 MiB. Variables are kept."));
+    run_done(&run);
+}
+
 static void an_exception_is_an_error_and_the_kernel_lives(void **state)
 {
     struct stranger *s = *state;
@@ -738,6 +753,7 @@ int main(void)
         TEST(what_comes_after_the_end_is_answered),
         TEST(a_slow_reader_does_not_use_up_the_time),
         TEST(an_exception_is_an_error_and_the_kernel_lives),
+        TEST(refused_memory_comes_with_the_limit_and_what_to_do),
         TEST(an_interrupt_that_is_obeyed_keeps_the_variables),
         TEST(an_interrupt_that_is_not_obeyed_ends_in_a_kill),
         TEST(cancelling_from_the_sink_interrupts),

@@ -98,6 +98,19 @@ void run_error_done(struct run_error *error)
     *error = (struct run_error){0};
 }
 
+bool run_error_is_memory(const struct run_error *error)
+{
+    static const char *const said[] = {"Cannot allocate memory", "out of memory"};
+    static const char name[] = "MemoryError";
+    size_t len = error->name ? strlen(error->name) : 0;
+    if (len >= sizeof name - 1 && strcmp(error->name + len - (sizeof name - 1), name) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (error->message && strstr(error->message, said[i]))
+            return true;
+    return false;
+}
+
 void run_done(struct run *run)
 {
     keep_done(&run->out);

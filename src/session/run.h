@@ -156,6 +156,9 @@ void run_reads_done(struct run_reads *reads);
 /* Copies an ERROR frame; ret->name is never NULL. Fails with ERR_NO_MEMORY. */
 int run_error_from_frame(const struct frame *frame, struct run_error *ret, struct err *e);
 
+/* Whether what it says is that memory was refused: a MemoryError, of Python itself or of a library, or the like. */
+bool run_error_is_memory(const struct run_error *error);
+
 /* Bytes that all entries of a display hold together: what DISPLAY_BYTES_MAX counts. */
 size_t display_bytes(const struct display *display);
 

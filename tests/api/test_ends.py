@@ -71,6 +71,7 @@ STUBBORN = SWALLOW.replace("    while", "    print('on', flush=True)\n    while"
 CTYPES = "import ctypes\n"
 OVER_TIME = "longer than its time limit"
 OVER_MEMORY = "more memory than its limit"
+REFUSED_MEMORY = "more memory than its session has left"
 DIED = "interpreter itself died"
 NOT_STOPPED = "did not stop when it was asked to"
 
@@ -99,7 +100,7 @@ DEATHS = [
     Death("memory in the interpreter", "x = []\nwhile True: x.append(bytearray(1 << 20))", "memory", lives=False, hint=OVER_MEMORY),
     Death("memory in a child", "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'x = [bytearray(1 << 20) for _ in range(4096)]'])",
           "memory", lives=False, hint=OVER_MEMORY),
-    Death("memory asked for at once", "x = bytearray(1 << 40)", "error", error="MemoryError"),
+    Death("memory asked for at once", "x = bytearray(1 << 40)", "error", hint=REFUSED_MEMORY, error="MemoryError"),
     Death("memory in bash", "x=$(head -c 600M /dev/zero | tr '\\0' x)", "memory", lives=False, hint=OVER_MEMORY, language="bash"),
     Death("memory in node", "const a = []; for (;;) a.push(new Array(1e5).fill(a.length));", "error", error="Signal", message="SIGABRT",
           stderr="heap out of memory", language="javascript"),
