@@ -74,7 +74,7 @@ void ending_text(const struct run *run, struct buf *out)
     case END_KILLED: buf_str(out, "the session was killed"); break;
     case END_ERROR:
         if (run_error_is_memory(&run->error))
-            buf_fmt(out, "the session has not as much memory left (limit %s)",
+            buf_fmt(out, "not enough memory left in the session (limit %s)",
                     size_text(l->memory_bytes, a));
         break;
     case END_OK:

@@ -31,7 +31,7 @@ static void every_end_has_its_exit_code_and_its_words(void **state)
     check((struct run){.end = END_OK}, 0, "");
     check((struct run){.end = END_ERROR}, 1, "");
     check((struct run){.end = END_ERROR, .error.name = "MemoryError"}, 1,
-          "the session has not as much memory left (limit 1 GiB)");
+          "not enough memory left in the session (limit 1 GiB)");
     check((struct run){.end = END_TIMEOUT}, 124, "ended by timeout after 2.0 s (limit 60 s)");
     check((struct run){.end = END_MEMORY, .memory_peak = GIB}, 137,
           "ended by memory: peak 1 GiB (limit 1 GiB)");

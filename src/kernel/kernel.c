@@ -8,6 +8,7 @@
 #include "kernel/bake.h"
 #include "kernel/children.h"
 #include "kernel/control.h"
+#include "kernel/growth.h"
 #include "kernel/language.h"
 #include "kernel/python.h"
 #include "kernel/requests.h"
@@ -86,6 +87,7 @@ static int start(struct kernel *k, struct err *e)
 {
     PyObject *module;
     (void)prctl(PR_SET_NAME, "python3", 0, 0, 0);
+    growth_start();
     if (python_start(e) || python_import("_cicada_start", &module, e))
         return -1;
     Py_DECREF(module);

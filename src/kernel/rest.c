@@ -13,6 +13,7 @@
 #include "image/birth.h"
 #include "image/context.h"
 #include "image/delta.h"
+#include "image/format.h"
 #include "image/machine.h"
 #include "image/places.h"
 #include "image/raw.h"
@@ -20,6 +21,7 @@
 static struct {
     struct machine machine; /* read when the image was baked; valid in everything made from it */
     struct birth birth;
+    uint64_t image_bytes;
     bool is_image;
 } rest;
 
@@ -28,6 +30,7 @@ static int begin(uint64_t came)
 {
     rest.birth = *(const struct birth *)(uintptr_t)came;
     rest.is_image = true;
+    rest.image_bytes = ((const struct image_head *)(uintptr_t)BASE_START)->file_len;
     (void)raw_munmap(LOADER_START, LOADER_END - LOADER_START);
     return 1;
 }
@@ -92,6 +95,11 @@ bool rest_is_image(void)
 int rest_control(void)
 {
     return rest.is_image ? rest.birth.control : -1;
+}
+
+uint64_t rest_image_bytes(void)
+{
+    return rest.image_bytes;
 }
 
 int rest_lost_files(void)

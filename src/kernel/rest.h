@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 
@@ -32,7 +33,8 @@ long rest_trim(void);
 
 /* About the process as it is now: started from an image, or woken; -1 or 0 in a cold one. */
 bool rest_is_image(void);
-int rest_control(void);    /* descriptor of the control socket */
-int rest_lost_files(void); /* mapped files that were gone when it woke */
+int rest_control(void);          /* descriptor of the control socket */
+uint64_t rest_image_bytes(void); /* of the image it came from, all of it mapped */
+int rest_lost_files(void);       /* mapped files that were gone when it woke */
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "kernel/control.h"
+#include "kernel/growth.h"
 #include "kernel/python.h"
 #include "kernel/reads.h"
 #include "kernel/signals.h"
@@ -206,7 +207,9 @@ void shell_run(const struct shell *s, const struct frame *request)
     reads_begin();
     signals_let(before);
 
+    growth_limit();
     bool is_ok = steps && execute(s, steps);
+    growth_free();
     Py_XDECREF(steps);
     if (!control_is_ours())
         leave_child(s, is_ok);

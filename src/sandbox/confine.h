@@ -17,7 +17,7 @@ struct confine_limits {
     uint64_t file_bytes;
     uint32_t open_files;
     uint32_t pids;       /* RLIMIT_NPROC; 0: as it is, where others share the uid */
-    uint64_t data_bytes; /* RLIMIT_DATA where memory is not controlled by a cgroup; 0: unlimited */
+    uint64_t data_bytes; /* RLIMIT_DATA; 0: unlimited */
     uint64_t cpu_s;      /* RLIMIT_CPU; 0: unlimited */
 };
 

@@ -35,6 +35,8 @@ static const struct landlock_rule full_rules[] = {
     {"/mnt", LANDLOCK_WRITE, false},
 };
 
+enum { LOADER_DATA = 4 << 20 }; /* what the loader has itself, and a little more */
+
 static int write_proc(pid_t pid, const char *file, const char *text, struct err *e)
 {
     char path[64];
@@ -172,29 +174,45 @@ static int watch_all(struct jail *j, struct err *e)
     return 0;
 }
 
+/* A request that could never be met fails, where a cgroup alone would let it be made and kill who
+ * touches what it got. All of an image is mapped writable, which counts as data although next to
+ * nothing is written. */
+static uint64_t data_limit(const struct jail *j, uint64_t image_bytes)
+{
+    return j->limits.memory_bytes + image_bytes;
+}
+
+/* The same for the loader, which needs some itself, and puts back whatever the session had when it
+ * fell asleep: it limits the session when it has done so. */
+static uint64_t first_data_limit(const struct jail *j, bool has_delta, uint64_t image_bytes)
+{
+    if (!has_delta)
+        return data_limit(j, image_bytes);
+    return j->polls_memory ? data_limit(j, image_bytes) + LOADER_DATA : 0;
+}
+
 /* How the program is called; see wire/jail.h. */
 struct arguments {
-    char number[16];
-    char *list[4];
+    char number[16], data[24];
+    char *list[5];
 };
 
-static void arguments_init(struct arguments *args, const struct jail_spec *spec, int control_at)
+static void arguments_init(struct arguments *args, const struct jail_spec *spec, int control_at,
+                           uint64_t data)
 {
     char *word = spec->start == JAIL_BAKE ? "bake" : spec->has_delta ? "delta" : "image";
     (void)snprintf(args->number, sizeof args->number, "%d", control_at);
+    (void)snprintf(args->data, sizeof args->data, "%llu", (unsigned long long)data);
     args->list[0] = "python3";
     args->list[1] = spec->start == JAIL_COLD ? NULL : args->number;
     args->list[2] = word;
-    args->list[3] = NULL;
+    args->list[3] = spec->has_delta ? args->data : NULL;
+    args->list[4] = NULL;
 }
 
-/* What it may use of what no cgroup counts. */
-static void limit_without_groups(const struct jail *j, uint64_t image_bytes, struct inside *in)
+/* CPU time where no cgroup gives it. */
+static void limit_cores(const struct jail *j, struct inside *in)
 {
-    /* All of the image is mapped writable, which counts as data although next to nothing is
-     * written. */
-    if (j->polls_memory)
-        in->data_bytes = j->limits.memory_bytes + image_bytes;
     if (j->host->support.cpu) {
         in->cores = (j->limits.cpu_milli + 999) / 1000;
         in->first_core = j->slot;
@@ -218,7 +236,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
         (!j->has_namespaces && container_home(j->data.dir_fd, home, e)))
         return -1;
     environment_init(&env, &j->limits, home, host->control_at);
-    arguments_init(&args, spec, host->control_at);
+    arguments_init(&args, spec, host->control_at, data_limit(j, image_bytes));
     struct inside in = {.limits = &j->limits,
                         .filter = &host->filter,
                         .env = env.list,
@@ -234,11 +252,12 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
                         .delta = fds[JAIL_FD_DELTA],
                         .has_fixed_layout = spec->start != JAIL_COLD,
                         .pids = j->limits.pids,
+                        .data_bytes = first_data_limit(j, spec->has_delta, image_bytes),
                         .data_dir = j->data.dir_fd,
                         .control_at = host->control_at,
                         .uid = (uid_t)-1};
     memcpy(in.libraries, libraries.mounts, sizeof in.libraries);
-    limit_without_groups(j, image_bytes, &in);
+    limit_cores(j, &in);
     if (j->has_namespaces ? start_full(j, &in, e) : start_in_container(host, j, &in, e))
         return -1;
     if (!j->has_namespaces && jail_count_data(j, e))

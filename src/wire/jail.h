@@ -109,7 +109,8 @@ enum { JAIL_LIBRARIES = 3 };
 extern const struct jail_library jail_libraries[JAIL_LIBRARIES];
 
 /* What is executed in the jail. The loader is called as `python3 N WORD`: N is the number of the
- * control socket, the image has the next number, the delta the one after that; WORD is below. */
+ * control socket, the image has the next number, the delta the one after that; WORD is below. After
+ * "delta" comes how many bytes of data the session may have (RLIMIT_DATA), the image included. */
 enum jail_start {
     JAIL_COLD = 1, /* the kernel program */
     JAIL_IMAGE, /* "image", or "delta" with one: maps the image (read-only) and the delta over it */

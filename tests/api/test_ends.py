@@ -97,9 +97,13 @@ DEATHS = [
           language="bash", timeout_s=0.3),
     Death("node over its time", "for (;;) ;", "timeout", hint=OVER_TIME, error="Signal", message="SIGINT", language="javascript", timeout_s=0.8),
     # ---- memory, processes, descriptors, disk
-    Death("memory in the interpreter", "x = []\nwhile True: x.append(bytearray(1 << 20))", "memory", lives=False, hint=OVER_MEMORY),
+    Death("memory in the interpreter", "x = []\nwhile True: x.append(bytearray(1 << 20))", "error", hint=REFUSED_MEMORY, error="MemoryError"),
+    Death("memory that nobody can refuse", "import mmap\nm = mmap.mmap(-1, 1 << 30)\nfor i in range(0, 1 << 30, 4096): m[i] = 1", "memory",
+          lives=False, hint=OVER_MEMORY),
     Death("memory in a child", "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'x = [bytearray(1 << 20) for _ in range(4096)]'])",
-          "memory", lives=False, hint=OVER_MEMORY),
+          "ok", stderr="MemoryError", result="returncode=1"),
+    Death("memory of children together", "import os, time\nfor i in range(4):\n    if os.fork() == 0:\n        x = bytearray(b'x') * (90 << 20)\n"
+          "        time.sleep(60)\ntime.sleep(60)", "memory", lives=False, hint=OVER_MEMORY),
     Death("memory asked for at once", "x = bytearray(1 << 40)", "error", hint=REFUSED_MEMORY, error="MemoryError"),
     Death("memory in bash", "x=$(head -c 600M /dev/zero | tr '\\0' x)", "memory", lives=False, hint=OVER_MEMORY, language="bash"),
     Death("memory in node", "const a = []; for (;;) a.push(new Array(1e5).fill(a.length));", "error", error="Signal", message="SIGABRT",

@@ -141,18 +141,14 @@ static int a_delta_in_a_parked_jail_is_refused(struct place *p, struct err *e)
     return refuse_image(p, &spec, p->image, "not a request of this version", e);
 }
 
-/* Where a cgroup counts the memory, the data segment is not limited. */
 static int the_image_is_not_taken_from_the_data_limit(struct place *p, struct err *e)
 {
-    const struct jail_hello *hello = spawner_hello(p->spawner);
     scoped(hand_done) struct hand h = HAND_NONE;
     char wanted[32];
     struct stat st;
     if (fstat(p->image, &st))
         return fail(e, "look at the image");
     unsigned long long limit = from_image.limits.memory_bytes + (unsigned long long)st.st_size;
-    if (hello->failure[MECH_CG_MEMORY] == 0)
-        limit = ~0ULL;
     (void)snprintf(wanted, sizeof wanted, "%llu", limit);
     return begin(p, &h, &from_image, e) || hand_expect(&h, "data-limit", wanted, e) ? -1 : 0;
 }

@@ -19,6 +19,7 @@ KERNEL = os.environ.get("CICADA_KERNEL") or str(HERE.parent.parent / "build" / "
 LOADER = os.path.join(os.path.dirname(KERNEL), "cicada-load")
 IMAGE = os.environ.get("CICADA_IMAGE")  # what kernels start from that are not told otherwise
 CONTROL_FD = 600  # image and delta follow
+DATA_MAX = str(64 << 30)  # of a woken one
 ADDR_NO_RANDOMIZE, PR_SET_NO_NEW_PRIVS = 0x40000, 38
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
@@ -207,7 +208,7 @@ class Kernel:
         enter_room(self.cwd)
         LIBC.personality(ADDR_NO_RANDOMIZE)
         LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        os.execve(loader, ["python3", str(CONTROL_FD), how], self.env)
+        os.execve(loader, ["python3", str(CONTROL_FD), how, *([DATA_MAX] if self.delta else [])], self.env)
 
     def _start(self):
         ours, theirs = socket.socketpair()

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define ZSTD_STATIC_LINKING_ONLY
@@ -31,12 +32,14 @@ enum {
     BATCH = 64, /* pages */
     STACK_SIZE = 64 << 10,
     RSEQ_SIGNATURE = 0x53053053,
+    DATA_MORE = 32 << 20, /* beyond what a session had that had all it may have */
     WINDOW_LOG_MAX = 18,
 };
 
 static struct {
     int image_fd, delta_fd;
     bool has_delta;
+    uint64_t data_max;
     struct image_head image;
     struct delta_head delta;
     const struct machine *machine;
@@ -283,6 +286,38 @@ static void read_pages(void)
     }
 }
 
+/* ---- limits ---- */
+
+/* What counts as data. A list of regions that says more than there is hurts only its own session: what it uses is
+ * counted elsewhere. */
+static uint64_t data_mapped(void)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < l.region_count; i++) {
+        const struct region *r = &l.regions[i];
+        bool is_own = r->kind == REGION_IMAGE || r->kind == REGION_ANON || r->kind == REGION_FILE;
+        if (is_own && (r->prot & PROT_WRITE))
+            bytes += r->end - r->start;
+    }
+    return bytes;
+}
+
+/* Only now: what the session had is put back in any case, also what it may not ask for any more. */
+static void limit_data(void)
+{
+    struct rlimit limit;
+    uint64_t wanted = data_mapped() + DATA_MORE;
+    if (wanted < l.data_max)
+        wanted = l.data_max;
+    long failed = raw6(SYS_prlimit64, 0, RLIMIT_DATA, 0, raw_address(&limit), 0, 0);
+    if (!failed && limit.rlim_max > wanted) {
+        limit = (struct rlimit){.rlim_cur = wanted, .rlim_max = wanted};
+        failed = raw6(SYS_prlimit64, 0, RLIMIT_DATA, raw_address(&limit), 0, 0, 0);
+    }
+    if (failed)
+        loader_fail("limit the data: error", failed);
+}
+
 /* ---- the thread ---- */
 
 static void restore_thread(void)
@@ -323,6 +358,8 @@ static void load(void)
     if (l.has_delta)
         read_pages();
     protect_regions();
+    if (l.has_delta)
+        limit_data();
     (void)raw_close(l.image_fd);
     if (l.has_delta)
         (void)raw_close(l.delta_fd);
@@ -330,11 +367,12 @@ static void load(void)
     context_load(l.machine->registers, raw_address(&l.birth));
 }
 
-_Noreturn void loader_load(int control, bool has_delta)
+_Noreturn void loader_load(int control, bool has_delta, uint64_t data_max)
 {
     l.image_fd = control + 1;
     l.delta_fd = control + 2;
     l.has_delta = has_delta;
+    l.data_max = data_max;
     l.birth = (struct birth){.control = control, .is_woken = has_delta};
     /* The stack we were started on belongs to the image. */
     context_move(load, l.stack + sizeof l.stack);

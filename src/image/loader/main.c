@@ -42,12 +42,12 @@ static bool is(const char *a, const char *b)
     return *a == *b;
 }
 
-static int parse(const char *text)
+static uint64_t parse(const char *text, uint64_t most)
 {
-    int n = 0;
-    for (; *text >= '0' && *text <= '9' && n < 1 << 20; text++)
-        n = n * 10 + (*text - '0');
-    if (*text || n == 0)
+    uint64_t n = 0;
+    for (; *text >= '0' && *text <= '9' && n <= most / 10; text++)
+        n = n * 10 + (uint64_t)(*text - '0');
+    if (*text || n == 0 || n > most)
         loader_fail("cicada-load is started by cicada", 0);
     return n;
 }
@@ -71,14 +71,14 @@ void loader_main(const uint64_t *stack)
     while (*end)
         end++;
     s.auxv = (const uint64_t *)(end + 1);
-    if (s.count != 3)
+    if (s.count != 3 && s.count != 4)
         loader_fail("cicada-load is started by cicada", 0);
     make_thread_storage();
-    int control = parse(s.argv[1]);
+    int control = (int)parse(s.argv[1], 1 << 20);
     if (is(s.argv[2], "bake"))
         loader_bake(&s);
     bool has_delta = is(s.argv[2], "delta");
-    if (!has_delta && !is(s.argv[2], "image"))
+    if (has_delta != (s.count == 4) || (!has_delta && !is(s.argv[2], "image")))
         loader_fail("cicada-load is started by cicada", 0);
-    loader_load(control, has_delta);
+    loader_load(control, has_delta, has_delta ? parse(s.argv[3], UINT64_MAX / 2) : 0);
 }
