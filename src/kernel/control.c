@@ -51,6 +51,11 @@ static void forget_in_child(void)
     control.fd = -1;
 }
 
+void control_leave(void)
+{
+    control.fd = -1;
+}
+
 static int watch_for_forks(struct err *e)
 {
     static bool is_watched; /* handlers cannot be removed, and outlive a control_init */

@@ -42,6 +42,10 @@ int control_init(int fd, struct err *e);
 bool control_is_ours(void); /* false in a forked child */
 int control_fd(void);       /* the socket's number; -1 in a forked child */
 
+/* In a process that is no kernel any more and was not made by fork(): as in a forked child from now on.
+ * The socket itself is the caller's to close. */
+void control_leave(void);
+
 /* While it is mute, telling and asking succeed without a word being sent: for code that is run only
  * to have been run. Streams (stream.h) keep quiet too. */
 void control_mute(bool is_mute);

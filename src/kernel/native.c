@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "kernel/control.h"
+#include "kernel/look.h"
 #include "kernel/native_int.h"
 #include "kernel/stream.h"
 
@@ -161,6 +162,7 @@ PyObject *native_init(void)
          "there is nothing left to read."},
         {"suggest", native_suggest, METH_O, "What a misspelled name might have meant, or None."},
         {"give", native_give, METH_O, "Say whether this run came with text for input()."},
+        {"look", native_look, METH_VARARGS, "Have a copy of the process call a function."},
         {"control", native_control, METH_NOARGS, "The number of the control socket."},
         {"pipes", native_pipes, METH_NOARGS, "(device, inode) of stdout and of stderr."},
         {"mark", native_mark, METH_VARARGS,

@@ -6,6 +6,7 @@
  *     input(prompt='')              the built-in, with a better error when no text was given
  *     give(flag)                    says whether this run came with a STDIN, for that error
  *     suggest(exception)            a name that is spelled nearly like the one that was not found
+ *     look(...)                     has a copy of the process call a function, see look.h
  *     control(), pipes()            numbers of the control socket; (device, inode) of stdout and stderr
  *     mark(at, len, index)          bytes to be filled with random ones at birth, see birth.h
  *     reseed()                      fills those of generators now

@@ -11,7 +11,7 @@ import _cicada_hooks as hooks
 from _cicada_start import native
 
 OURS = """
-    ask bake birth carry cell display figures files fonts loop magics parse pretty rest save trace warm
+    ask bake birth carry cell display figures files fonts known loop magics parse pretty rest save trace warm
     world
 """
 

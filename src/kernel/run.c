@@ -233,16 +233,29 @@ void shell_run(const struct shell *s, const struct frame *request)
     signals_let(before);
 }
 
-void shell_ask(const struct shell *s, const struct frame *request)
+static uint32_t number_of(const struct frame *request, enum field_tag tag)
 {
     struct field f;
-    uint32_t cursor = field_find(request, FIELD_CURSOR, &f) ? field_u32(&f, 0) : 0;
+    return field_find(request, tag, &f) ? field_u32(&f, 0) : 0;
+}
+
+/* Nothing of the session is to run in here: no finalizer of its garbage, no tracer or profiler. */
+void shell_ask(const struct shell *s, const struct frame *request)
+{
     PyObject *topic = find_text(request, FIELD_TOPIC);
     PyObject *code = find_text(request, FIELD_CODE);
     PyObject *reply = NULL;
     signals_drop_stale();
+    int collects = PyGC_Disable();
+    PyThreadState_EnterTracing(PyThreadState_Get());
     if (topic && code)
-        reply = PyObject_CallFunction(s->ask, "OOk", topic, code, (unsigned long)cursor);
+        reply = PyObject_CallFunction(s->ask, "OOkkk", topic, code,
+                                      (unsigned long)number_of(request, FIELD_CURSOR),
+                                      (unsigned long)number_of(request, FIELD_ROOM),
+                                      (unsigned long)number_of(request, FIELD_LIMIT));
+    PyThreadState_LeaveTracing(PyThreadState_Get());
+    if (collects)
+        (void)PyGC_Enable();
     const char *text = reply ? PyUnicode_AsUTF8(reply) : NULL;
     if (!text)
         PyErr_Clear();

@@ -188,8 +188,8 @@ def finish():
         world.take_input_away()
 
 
-def ask(topic, code, cursor):
-    return hooks.own_import("_cicada_ask").answer(topic, code or "", cursor)
+def ask(topic, code, cursor, room, limit):
+    return hooks.own_import("_cicada_ask").answer(topic, code or "", cursor, room, limit)
 
 
 fill_namespace()

@@ -26,7 +26,8 @@
  *     RUN       CODE NAME? LANGUAGE? STDIN? ENV*
  *                                             run it; frames below follow, DONE is the last
  *     ACK                                     answers SYNC, DISPLAY and CLEAR
- *     ASK       TOPIC CODE? CURSOR?           "complete", "inspect", "variables"; REPLY follows
+ *     ASK       TOPIC CODE? CURSOR? ROOM? LIMIT?
+ *                                             "complete", "inspect", "variables"; REPLY follows
  *     ENTER     ENV*                          first thing to one from an image: what differs from
  *                                             when it was baked; a parked one goes into /mnt/data.
  *                                             TZ: the session's time zone, also to others
@@ -118,6 +119,8 @@ enum field_tag {
     FIELD_PATH = 20,     /* of a file, below /mnt/data */
     FIELD_GUESS = 21,    /* likewise, of one that a child process was told of */
     FIELD_PARTIAL = 22,  /* u32 1: there may be others */
+    FIELD_ROOM = 23,     /* u32, KiB: what the session may still use of its memory */
+    FIELD_LIMIT = 24,    /* u32, KiB: how much it may use in all; absent: there is no limit */
 };
 
 /* What the code of a run is written in. Numbers are part of the protocol. */

@@ -1,5 +1,7 @@
 """Completion, inspection, variables."""
 import json
+import os
+import time
 import unittest
 
 from base import KernelTest
@@ -65,6 +67,22 @@ class Ask(KernelTest):
         self.assertLess(len(json.dumps(listed["t"])), 2000)
         self.assertTrue(self.ask("inspect", "h")["found"])
 
+    def test_what_is_known_needs_no_code(self):
+        self.run_ok("import math, collections\nl = [1, 'two', (3.0, None), {'k': b'v'}]\ndeep = [[[[[[1]]]]]]\n"
+                    "loop = []\nloop.append(loop)\nhuge = 1 << 10**6\ntext = 'x' * 10**7\nnumbers = set(range(10**6))\n"
+                    "class C: pass\ndef f(): pass\nc = C()\nclass L(list): pass\nsub = L([1])")
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.assertEqual(listed["l"]["repr"], "[1, 'two', (3.0, None), {'k': b'v'}]")
+        self.assertIn("...", listed["deep"]["repr"])
+        self.assertIn("...", listed["loop"]["repr"])
+        self.assertEqual(listed["huge"]["repr"], "<int of 1000001 bits>")
+        self.assertEqual((listed["text"]["len"], listed["numbers"]["len"]), (10**7, 10**6))
+        self.assertEqual(listed["C"]["repr"], "<class '__main__.C'>")
+        self.assertIn("<function f at", listed["f"]["repr"])
+        self.assertIn("<module 'math'", listed["math"]["repr"])
+        self.assertEqual((listed["sub"]["type"], listed["sub"]["repr"], listed["sub"]["len"]), ("L", "[1]", 1))
+        self.assertFalse([v for v in listed.values() if "gave_up" in v])
+
     def test_many_variables_are_cut_and_counted(self):
         self.run_ok("for i in range(3000): globals()[f'many_{i}'] = i")
         reply = self.ask("variables")
@@ -76,6 +94,122 @@ class Ask(KernelTest):
     def test_unknown_topics(self):
         self.assertIn("error", self.ask("nonsense"))
         self.assertEqual(self.text("1"), "1")
+
+
+HOSTILE = """
+import ctypes, os, re, signal, sys, threading, time
+born = os.getpid()
+
+def spin(): re.match(r"(a+)+$", "a" * 40 + "b")
+def stop(): os.kill(os.getpid(), signal.SIGSTOP)
+def crash(): ctypes.string_at(0)
+def grow(): held = [bytearray(16 << 20) for _ in range(10**5)]
+def text(): return "x" * (1 << 31)
+def threads(): [threading.Thread(target=time.sleep, args=(9,)).start() for _ in range(20)]
+def child():
+    if os.fork() == 0: time.sleep(9), os._exit(0)
+def kill(): os.kill(born, signal.SIGKILL)
+def kill_all(): os.kill(-1, signal.SIGKILL); os.killpg(0, signal.SIGKILL)
+def write(): open("written", "w").write("x"); os.mkdir("made")
+def close(): os.close(3); time.sleep(9)
+def shout(): print("from a copy"); os.write(1, b"from a copy"); os.write(2, b"from a copy"); display("from a copy")
+def forge(): os.write(3, b"\\xff" * 100); time.sleep(9)
+def leave(): os._exit(0)
+def leave_loudly(): os._exit(7)
+def quit(): sys.exit(3)
+def recurse(): recurse()
+acts = [spin, stop, crash, grow, text, threads, child, kill, kill_all, write, close, shout, forge, leave, leave_loudly,
+        quit, recurse]
+
+def hostile(act):
+    class H:
+        def __repr__(self): return act()
+        def __len__(self): return act()
+        def __dir__(self): return act()
+        def __getattr__(self, name): return act()
+        @property
+        def shape(self): return act()
+        @property
+        def __class__(self): return act()
+        def _ipython_key_completions_(self): return act()
+        _repr_html_ = _repr_mimebundle_ = __str__ = __hash__ = __sizeof__ = __repr__
+    return H()
+"""
+
+
+class Hostile(KernelTest):
+    """Whatever objects do when they are looked at: the kernel lives, and what is well is told."""
+
+    def ask(self, topic, code="", cursor=None):
+        began = time.monotonic()
+        reply = json.loads(self.kernel.ask(topic, code, cursor))
+        self.assertLess(time.monotonic() - began, 5)
+        return reply
+
+    def setUp(self):
+        self.run_ok(HOSTILE + "before = born, 'still here'")
+
+    def tearDown(self):
+        run = self.run_ok("globals().pop('h', None); print(before == (os.getpid(), 'still here'), os.path.exists('written'), "
+                          "threading.active_count())")
+        self.assertEqual((run.stdout, run.stderr), ("True False 1\n", ""))
+        self.assertEqual(self.run_ok("import subprocess\nsubprocess.run(['true']).returncode").text, "0")
+        self.assertEqual(self.error("import os; os.waitpid(-1, os.WNOHANG)")["name"], "ChildProcessError")
+
+    def test_every_look_at_every_object(self):
+        for act in self.out("print(*(a.__name__ for a in acts))").split():
+            if act in ("threads", "child") and os.getuid() == 0:
+                continue  # root's processes are not counted; tests/looking has them
+            with self.subTest(act):
+                self.run_ok(f"h = hostile({act})")
+                listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+                self.assertEqual(listed["h"]["type"], "hostile.<locals>.H")
+                self.assertIn("'still here'", listed["before"]["repr"])
+                self.assertIn("gave_up", listed["h"], act)
+                if act in ("spin", "stop", "close", "forge"):
+                    continue  # each costs a budget of time; tests/looking has them
+                self.assertIsInstance(self.ask("complete", "h.")["matches"], list)
+                self.assertIsInstance(self.ask("complete", "h['")["matches"], list)
+                self.assertIsInstance(self.ask("complete", "h.shape.")["matches"], list)
+                self.assertTrue(self.ask("inspect", "h")["found"])
+
+    def test_one_costs_no_other_its_answer(self):
+        self.run_ok("class Nice:\n    def __repr__(self): return 'nice'\nfirst = Nice()\nh = hostile(crash)\nlast = Nice()")
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.assertEqual((listed["first"]["repr"], listed["last"]["repr"]), ("nice", "nice"))
+        self.assertIn("Segmentation fault", listed["h"]["gave_up"])
+
+    def test_many_that_end_their_copies(self):
+        self.run_ok("for i in range(900): globals()[f'h{i}'] = hostile(leave)\nfine = 7")
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.run_ok("for i in range(900): del globals()[f'h{i}']")
+        self.assertEqual(listed["fine"]["repr"], "7")
+        self.assertTrue(all("gave_up" in v for name, v in listed.items() if name[:1] == "h" and name[1:].isdigit()))
+
+    def test_threads_are_no_hindrance(self):
+        self.run_ok("over = threading.Event()\nt = threading.Thread(target=over.wait)\nt.start()\n"
+                    "class Nice:\n    def __repr__(self): return 'nice'\nnice = Nice()\nh = hostile(spin)")
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.run_ok("over.set(); t.join()")
+        self.assertEqual(listed["nice"]["repr"], "nice")
+        self.assertIn("too long", listed["h"]["gave_up"])
+
+    def test_nothing_runs_here(self):
+        """Finalizers, tracers, built-ins and keys that code has put in the way."""
+        self.run_ok("class Key(str):\n    def __eq__(self, other): os._exit(1)\n    def __hash__(self): return hash('before')\n"
+                    "class Meta(type):\n    def __hash__(self): os._exit(1)\n    def __getattribute__(self, n): os._exit(1)\n"
+                    "    def __instancecheck__(self, o): os._exit(1)\n    def __repr__(self): os._exit(1)\n"
+                    "made = Meta('Made', (), {})\nmade_one = object.__new__(made)\n"
+                    "class Garbage:\n    def __del__(self):\n        if os.getpid() == born and not over: os._exit(1)\n"
+                    "over = []\nfor _ in range(300):\n    g = Garbage(); g.me = g\ndel g\n"
+                    "import builtins, gc\nheld = gc.disable()\n"
+                    "sys.setprofile(lambda *a: os._exit(1) if a[0].f_code.co_filename.endswith('_ask>') else None)")
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.assertIn("gave_up", listed["made"])
+        self.ask("complete", "made.")
+        self.ask("complete", "made_one.x")
+        self.ask("inspect", "made_one")
+        self.run_ok("sys.setprofile(None)\nover.append(1)\ngc.enable()\ndel made, made_one")
 
 
 if __name__ == "__main__":
