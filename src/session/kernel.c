@@ -17,8 +17,9 @@
 
 enum {
     KILL_TIMEOUT_MS = 10000,
-    ASK_TIMEOUT_MS = 10000,
+    ASK_TIMEOUT_MS = 5000, /* the kernel gives up earlier: kernel/ask.py */
     DEMAND_TIMEOUT_MS = 10000,
+    MEASURE_TIMEOUT_MS = 1000,
     BRING_TIMEOUT_MS = 120000, /* the spawner gives up earlier */
 };
 
@@ -211,6 +212,36 @@ static int asking_frame(void *arg, const struct frame *frame, struct err *e)
     return a->reply ? 0 : err_set(e, ERR_NO_MEMORY, "keep the reply");
 }
 
+/* What the kernel may take for looking: it must not come near the limit. */
+static void put_memory(struct kernel *k)
+{
+    uint64_t limit = k->limits.memory_bytes;
+    uint64_t room = k->used.memory_now < limit ? limit - k->used.memory_now : 0;
+    field_put_u32(&k->out, FIELD_ROOM, (uint32_t)(room >> 10));
+    field_put_u32(&k->out, FIELD_LIMIT, (uint32_t)(limit >> 10));
+}
+
+/* What the session uses now; where nobody says so in time, it is what was heard last. */
+static void measure(struct kernel *k, const struct pump_user *user)
+{
+    struct err ignored = {0};
+    int64_t deadline_us = clock_us() + MEASURE_TIMEOUT_MS * 1000;
+    if (counters_read(&k->counters, &k->used) == 0)
+        return;
+    k->has_usage = false;
+    kernel_request(k, JAIL_USAGE);
+    while (!k->has_usage && k->handle >= 0 && clock_us() < deadline_us)
+        if (pump(k, deadline_us, user, &ignored))
+            break; /* the question will find out */
+}
+
+static int no_answer(struct err *e)
+{
+    return err_set(e, ERR_BUSY,
+                   "the session does not answer: something it has started, a thread perhaps, keeps "
+                   "Python to itself. It goes on undisturbed; ask again later, or restart it");
+}
+
 int kernel_ask(struct kernel *k, const char *topic, const char *code, uint32_t cursor, char **ret,
                struct err *e)
 {
@@ -218,18 +249,33 @@ int kernel_ask(struct kernel *k, const char *topic, const char *code, uint32_t c
     const struct pump_user user = {.on_frame = asking_frame, .arg = &asking};
     if (kernel_begin(k, e))
         return -1;
+    if (k->replies_owed > 0 && pump(k, /* deadline_us= */ 0, &user, e))
+        goto fail;
+    if (k->replies_owed > 0) {
+        kernel_enter(k, KERNEL_IDLE);
+        return no_answer(e);
+    }
+    measure(k, &user);
     size_t mark = frame_begin(&k->out, FRAME_ASK);
     field_put(&k->out, FIELD_TOPIC, topic, strlen(topic));
     field_put(&k->out, FIELD_CODE, code, strlen(code));
     field_put_u32(&k->out, FIELD_CURSOR, cursor);
+    put_memory(k);
     frame_end(&k->out, mark);
     int64_t deadline_us = clock_us() + ASK_TIMEOUT_MS * 1000;
     if (pump_send(k, e) || pump_until(k, &asking.is_done, deadline_us, &user, "answer", e)) {
-        free(asking.reply);
-        kernel_kill(k, &pump_discard);
-        return -1;
+        if (e->code != ERR_UNAVAILABLE || k->end.kind || k->control < 0)
+            goto fail;
+        k->replies_owed++; /* looking ends no kernel; what it says later is dropped */
+        kernel_enter(k, KERNEL_IDLE);
+        return no_answer(e);
     }
     kernel_enter(k, KERNEL_IDLE);
     *ret = asking.reply;
     return 0;
+
+fail:
+    free(asking.reply);
+    kernel_kill(k, &pump_discard);
+    return -1;
 }

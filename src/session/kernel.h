@@ -79,7 +79,8 @@ bool kernel_is_alive(struct kernel *k);
 bool kernel_is_baked(const struct kernel *k);
 
 /* Completion, inspection, variables: sends ASK and hands back the JSON text of the REPLY, owned by
- * the caller. `cursor` counts characters. Blocks. */
+ * the caller. `cursor` counts characters. Fails with ERR_BUSY when the kernel does not answer in time, and
+ * until it has answered: it is left as it is. Blocks. */
 int kernel_ask(struct kernel *k, const char *topic, const char *code, uint32_t cursor, char **ret,
                struct err *e);
 

@@ -39,6 +39,7 @@ struct kernel {
     bool is_baked;             /* came from an image */
     enum run_state next_state; /* what the next run will say, and */
     struct names lost;         /* what it will call lost */
+    uint32_t replies_owed;     /* answers to questions that nobody waits for any more */
     struct frame_reader in;
     struct buf out; /* frames on their way to the kernel */
     size_t out_sent;

@@ -149,9 +149,13 @@ static int pass_frames(struct kernel *k, const struct pump_user *user, struct er
     int more = frame_next(&k->in, &frame, e);
     if (more == 1 && drain_both(k, user, e))
         return -1;
-    for (; more == 1; more = frame_next(&k->in, &frame, e))
-        if (user->on_frame(user->arg, &frame, e))
+    for (; more == 1; more = frame_next(&k->in, &frame, e)) {
+        bool is_late = frame.kind == FRAME_REPLY && k->replies_owed > 0;
+        if (is_late)
+            k->replies_owed--;
+        else if (user->on_frame(user->arg, &frame, e))
             return -1;
+    }
     return more;
 }
 

@@ -333,7 +333,11 @@ int session_ask(struct session *which, const struct jail_data *data, const char 
                 const char *code, uint32_t cursor, char **ret, struct err *e)
 {
     scoped(session_endp) struct session *s = session_begin(which);
-    if (session_rise(s, data, e))
+    if (s->life == LIFE_IDLE && !kernel_is_alive(s->kernel))
+        lose(s, "The session's kernel ended while nobody used it");
+    if (!data && s->life != LIFE_IDLE)
+        return err_set(e, ERR_CONFLICT, "the session is not awake");
+    if (data && session_rise(s, data, e))
         return -1;
     session_step(s, LIFE_BEGIN);
     int failed = kernel_ask(s->kernel, topic, code, cursor, ret, e);

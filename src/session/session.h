@@ -131,7 +131,7 @@ int session_run(struct session *s, const struct jail_data *data, const struct ru
 /* Ends the run that goes on, if one does. */
 void session_cancel(struct session *s);
 
-/* kernel_ask; wakes it. */
+/* kernel_ask; wakes it. With `data` NULL it does not: ERR_CONFLICT when it is not awake. */
 int session_ask(struct session *s, const struct jail_data *data, const char *topic,
                 const char *code, uint32_t cursor, char **ret, struct err *e);
 

@@ -187,6 +187,7 @@ static void forget_talk(struct kernel *k)
     buf_done(&k->out);
     frame_reader_done(&k->in);
     k->in = FRAME_READER_INIT;
+    k->replies_owed = 0;
 }
 
 struct taking_over {
