@@ -1,4 +1,5 @@
 /* native_sessions.c -- /api/v1/sessions. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "service/object.h"
 #include "service/seat.h"
 #include "service/service.h"
 #include "json/fields.h"
+#include "json/read.h"
 #include "json/write.h"
 
 /* ---- what they take ---- */
@@ -103,17 +106,33 @@ static const struct json_field rollback_fields[] = {
     {0},
 };
 
+/* Whether a look may wake the session, and wait behind its runs. */
+#define LOOK_FIELDS(type)                                                                         \
+    {JF_BOOL(type, wake),                                                                         \
+     .doc = "wake the session if it sleeps; otherwise the answer is what is known"},              \
+    {                                                                                             \
+        JF_BOOL(type, wait), .doc = "wait behind its runs; otherwise the answer is what is known" \
+    }
+
 struct ask_args {
     struct str code;
     int64_t cursor;
+    bool wake, wait;
 };
 
 static const struct json_field ask_fields[] = {
     {JF_STR(struct ask_args, code), .required = true, .max = 1 << 20},
     {JF_INT(struct ask_args, cursor), .min = 0, .max = 1 << 20, .preset = -1, .is_open = true,
      .doc = "position in characters; the end of the code if left out"},
+    LOOK_FIELDS(struct ask_args),
     {0},
 };
+
+struct variables_args {
+    bool wake, wait;
+};
+
+static const struct json_field variables_fields[] = {LOOK_FIELDS(struct variables_args), {0}};
 
 /* ---- what they do ---- */
 
@@ -258,20 +277,69 @@ static int refresh(struct call *c, struct err *e)
     return 0;
 }
 
-/* Asks the kernel; what it says is a stranger's, so it is checked before it is passed on. */
+static void free_json(json_t **json)
+{
+    json_decref(*json);
+}
+
+/* What is said of a session that was not asked, and of which nothing is known. */
+static void put_nothing(const char *topic, const struct seat_question *q, struct buf *out)
+{
+    unsigned end = 0;
+    for (const char *at = q->code; *at && end < q->cursor; at++)
+        end += ((unsigned char)at[1] & 0xc0) != 0x80;
+    if (strcmp(topic, "complete") == 0)
+        buf_fmt(out, "{\"matches\":[],\"cursor_start\":%u,\"cursor_end\":%u}", end, end);
+    else
+        buf_str(out, strcmp(topic, "inspect") == 0 ? "{\"found\":false}"
+                                                   : "{\"variables\":[],\"count\":0}");
+}
+
+/* What the kernel said is a stranger's, so it is checked before it is passed on; what we say of it
+ * replaces what it may have said of that. */
+static int put_answer(struct call *c, const char *topic, const char *text,
+                      const struct seat_answer *answer, struct err *e)
+{
+    scoped(free_json) json_t *said = NULL, *found = NULL;
+    scoped(freep) char *whole = NULL;
+    scoped(buf_done) struct buf own = BUF_INIT(256);
+    struct json_writer w = JSON_WRITER(&own);
+    jw_object(&w);
+    jw_key(&w, "status");
+    jw_text(&w, answer->status);
+    jw_key(&w, "is_current");
+    jw_bool(&w, answer->is_current);
+    object_time(&w, "as_of", answer->as_of_us);
+    jw_end_object(&w);
+    if (reply_check(topic, text, e) || json_read(text, strlen(text), &said, e) ||
+        json_read(own.bytes, own.len, &found, e))
+        return -1;
+    if (json_object_update(said, found) || !(whole = json_dumps(said, JSON_COMPACT)))
+        return err_set(e, ERR_NO_MEMORY, "ask the session");
+    return native_embed(c, whole, e);
+}
+
 static int ask(struct call *c, const char *topic, const struct ask_args *in, struct err *e)
 {
     scoped(seat_unrefp) struct seat *seat = NULL;
-    scoped(freep) char *code = NULL, *answer = NULL;
-    struct str text = in ? in->code : str_of("");
-    code = strndup(text.ptr ? text.ptr : "", text.len);
+    scoped(freep) char *code = NULL, *text = NULL;
+    scoped(buf_done) struct buf nothing = BUF_INIT(256);
+    struct seat_answer answer;
+    code = strndup(in->code.ptr ? in->code.ptr : "", in->code.len);
     if (!code)
         return err_set(e, ERR_NO_MEMORY, "ask the session");
-    uint32_t cursor = in && in->cursor >= 0 ? (uint32_t)in->cursor : UINT32_MAX;
-    if (find(c, &seat, e) || seat_ask(seat, &c->who, topic, code, cursor, &answer, e) ||
-        reply_check(topic, answer, e))
+    const struct seat_question question = {
+        .topic = topic,
+        .code = code,
+        .cursor = in->cursor >= 0 ? (uint32_t)in->cursor : UINT32_MAX,
+        .wakes = in->wake,
+        .waits = in->wait,
+    };
+    if (find(c, &seat, e) || seat_ask(seat, &c->who, &question, &answer, e))
         return -1;
-    return native_embed(c, answer, e);
+    text = answer.text;
+    put_nothing(topic, &question, &nothing);
+    return put_answer(c, topic, text ? text : nothing.bytes, &answer, e);
 }
 
 static int complete(struct call *c, struct err *e)
@@ -286,7 +354,9 @@ static int inspect(struct call *c, struct err *e)
 
 static int variables(struct call *c, struct err *e)
 {
-    return ask(c, "variables", NULL, e);
+    const struct variables_args *in = c->query;
+    const struct ask_args as = {.cursor = -1, .wake = in->wake, .wait = in->wait};
+    return ask(c, "variables", &as, e);
 }
 
 #define BODY(type, table) .body = (table), .body_size = sizeof(struct type)
@@ -429,6 +499,7 @@ static const struct op ops[] = {
      .summary = "The session's variables.",
      .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
+     QUERY(variables_args, variables_fields),
      .status = 200,
      .answer = "Variables",
      .run = variables},

@@ -25,6 +25,7 @@ static const struct shape completion[] = {
     {.key = "matches",      .types = IS(ARRAY), .items = IS(STRING)},
     {.key = "cursor_start", .types = IS(INTEGER)},
     {.key = "cursor_end",   .types = IS(INTEGER)},
+    {.key = "gave_up",      .types = IS(STRING), .is_optional = true},
     {0},
 };
 
@@ -36,6 +37,7 @@ static const struct shape inspection[] = {
     {.key = "doc",       .types = IS(STRING),            .is_optional = true},
     {.key = "source",    .types = IS(STRING),            .is_optional = true},
     {.key = "repr",      .types = IS(STRING),            .is_optional = true},
+    {.key = "gave_up",   .types = IS(STRING),            .is_optional = true},
     {0},
 };
 
@@ -46,6 +48,7 @@ static const struct shape variable[] = {
     {.key = "len",   .types = IS(INTEGER) | IS(NULL), .is_optional = true},
     {.key = "size",  .types = IS(INTEGER) | IS(NULL), .is_optional = true},
     {.key = "repr",  .types = IS(STRING)},
+    {.key = "gave_up", .types = IS(STRING),           .is_optional = true},
     {0},
 };
 

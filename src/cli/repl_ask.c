@@ -32,6 +32,8 @@ int repl_ask(struct repl *r, const char *action, const char *code, struct json_t
     jw_text(&w, code);
     jw_key(&w, "cursor");
     jw_u64(&w, char_count(code, strlen(code)));
+    jw_key(&w, "wake"); /* whoever is at the prompt is about to use it */
+    jw_bool(&w, true);
     jw_end_object(&w);
     jw_finish(&w);
     if (buf_check(&body, e))
@@ -121,6 +123,11 @@ void repl_inspect(struct repl *r, const char *name)
         (void)remote_failure(&r->remote, &e);
         return;
     }
+    if (!pick_is_true(answer, "is_current")) {
+        note(&r->remote.notes, "the session is %s: ask again when it is not",
+             pick_text(answer, "status"));
+        return;
+    }
     if (!pick_is_true(answer, "found")) {
         note(&r->remote.notes, "'%s' is not defined", name);
         return;
@@ -128,6 +135,7 @@ void repl_inspect(struct repl *r, const char *name)
     buf_fmt(&text, "%s%s\n", pick_text(answer, "name"), pick_text(answer, "signature"));
     put_field(&text, "type", pick_text(answer, "type"));
     put_field(&text, "value", pick_text(answer, "repr"));
+    put_field(&text, "not asked", pick_text(answer, "gave_up"));
     if (*pick_text(answer, "doc"))
         buf_str(&text, "\n");
     put_lines(pick_text(answer, "doc"), &text);

@@ -108,11 +108,15 @@ static void do_vars(struct repl *r, const char *word)
     char path[CALL_PATH_MAX];
     struct err e = {0};
     (void)word;
-    (void)snprintf(path, sizeof path, "%s/%s/variables", shelf_sessions.path, r->session_id);
+    (void)snprintf(path, sizeof path, "%s/%s/variables?wake=true", shelf_sessions.path,
+                   r->session_id);
     if (client_call(r->remote.client, &(struct call){.path = path}, &answer, &e)) {
         tell(r, &e);
         return;
     }
+    if (!pick_is_true(answer, "is_current"))
+        note(&r->remote.notes, "the session is %s: this is what it had before",
+             pick_text(answer, "status"));
     const json_t *list = json_object_get(answer, "variables");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);

@@ -20,6 +20,7 @@ static const char *const actions[] = {"list", "variables", "interrupt", "restart
 struct session_args {
     int action;
     const char *session_id;
+    bool wake;
 };
 
 static const struct json_field fields[] = {
@@ -29,6 +30,9 @@ static const struct json_field fields[] = {
             "with the same variables and files; close: end it."},
     {JF_TEXT(struct session_args, session_id), .max = 128,
      .doc = "All but list need it, unless run_code was used without one before."},
+    {JF_BOOL(struct session_args, wake),
+     .doc =
+         "With variables: wake a session that sleeps, to ask it. Otherwise the list is what it was."},
     {0},
 };
 
@@ -118,6 +122,8 @@ static void put_variable(struct mcp_call *m, const json_t *v)
     buf_fmt(&m->reply.text, "%.200s: %.200s", name.ptr, type.ptr);
     if (repr.len > 0)
         buf_fmt(&m->reply.text, " = %s", repr.bytes);
+    if (*run_text(v, "gave_up"))
+        buf_fmt(&m->reply.text, " (%.200s)", run_text(v, "gave_up"));
     buf_str(&m->reply.text, "\n");
     if (m->reply.structured.len + 6 * (repr.len + name.len + type.len) > REPLY_STRUCTURED_MAX - 512)
         return;
@@ -128,7 +134,19 @@ static void put_variable(struct mcp_call *m, const json_t *v)
     jw_end_object(w);
 }
 
-static int variables(struct mcp_call *m, const char *id, struct err *e)
+/* Of a session that was not asked: what the list is instead. */
+static void tell_state(struct mcp_call *m, const json_t *answer)
+{
+    const char *status = run_text(answer, "status"), *as_of = run_text(answer, "as_of");
+    put_text(&m->reply.w, "status", status);
+    if (json_is_true(json_object_get(answer, "is_current")))
+        return;
+    buf_fmt(&m->reply.text, "The session is %s and was not asked: this is %s%s.%s\n", status,
+            *as_of ? "what it had at " : "not what it has, which is not known", as_of,
+            strcmp(status, "asleep") == 0 ? " Pass wake: true to wake it and ask." : "");
+}
+
+static int variables(struct mcp_call *m, const char *id, bool wakes, struct err *e)
 {
     scoped(native_done) struct native n = NATIVE("GET");
     size_t i;
@@ -136,12 +154,14 @@ static int variables(struct mcp_call *m, const char *id, struct err *e)
     native_text(&n, "/api/v1/sessions/");
     native_piece(&n, id);
     native_text(&n, "/variables");
+    native_query(&n, "wake", wakes ? "true" : NULL);
     if (native_call(m, &n, e))
         return -1;
     const json_t *all = json_object_get(n.json, "variables");
     size_t count = json_array_size(all);
     buf_fmt(&m->reply.text, "session_id: %s\nvariables: %zu\n", id, count);
     put_text(&m->reply.w, "session_id", id);
+    tell_state(m, n.json);
     jw_key(&m->reply.w, "count");
     jw_u64(&m->reply.w, count);
     jw_key(&m->reply.w, "variables");
@@ -215,7 +235,8 @@ static int run(struct mcp_call *m, struct err *e)
                        "Pass the session_id that run_code answered with; action list shows all.");
         return err_set(e, ERR_INVALID, "session_id is needed");
     }
-    int failed = in->action == VARIABLES ? variables(m, id, e) : change(m, in->action, id, e);
+    int failed =
+        in->action == VARIABLES ? variables(m, id, in->wake, e) : change(m, in->action, id, e);
     return failed && e->code == ERR_NOT_FOUND ? run_session_gone(m, id, e) : failed;
 }
 

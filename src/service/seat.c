@@ -123,6 +123,8 @@ int seat_doze(struct seat *seat, bool must, struct err *e)
     struct session_rest rest = {0};
     struct service *s = seat->service;
     bool was_awake = is_awake(seat);
+    if (was_awake && !must)
+        seat_remember(seat);
     if (session_sleep(seat->session, must ? REST_MUST : REST_POLITE, &rest, e))
         return -1;
     int refused = rest.is_refused;
@@ -221,20 +223,6 @@ int seat_refresh(struct seat *seat, const struct who *who, struct err *e)
     int failed = desk_refresh(seat->desk, seat->session, e);
     seat_end(&use);
     return failed;
-}
-
-int seat_ask(struct seat *seat, const struct who *who, const char *topic, const char *code,
-             uint32_t cursor, char **ret, struct err *e)
-{
-    struct seat_use use;
-    const struct jail_data *data;
-    if (may_use(seat, who, e) || seat_begin(seat, &use, e))
-        return -1;
-    int failed = room_enter_now(seat, e) || seat_ready(seat, &data, e) ||
-                 session_ask(seat->session, data, topic, code, cursor, ret, e);
-    room_leave(seat);
-    seat_end(&use);
-    return failed ? -1 : 0;
 }
 
 void seat_interrupt(struct seat *seat)

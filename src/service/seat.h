@@ -2,7 +2,7 @@
  *
  * What it does is session/session.h's business; here is whose it is, what it is called, how long it
  * is kept, where its files are, and who may use it next. All calls that need the session itself
- * wait for its turn; they block as their counterparts in session.h do.
+ * wait for its turn (seat_ask only if told to); they block as their counterparts in session.h do.
  *
  * Sessions of others do not exist: ERR_NOT_FOUND; but the admins of a workspace see those in it (may.h). What
  * makes the kernel do something needs the right to write to the workspace: ERR_DENIED. One that is closed is ERR_NOT_FOUND too, except
@@ -85,9 +85,28 @@ int seat_fork(struct seat *s, const struct who *who, const char *name, struct se
 int seat_rollback(struct seat *s, const struct who *who, uint64_t steps, const char *run,
                   struct err *e);
 
-/* "complete", "inspect", "variables": answers with JSON, the caller's to free. */
-int seat_ask(struct seat *s, const struct who *who, const char *topic, const char *code,
-             uint32_t cursor, char **ret, struct err *e);
+/* A question about what is in it. */
+struct seat_question {
+    const char *topic; /* "complete", "inspect", "variables" */
+    const char *code;
+    uint32_t cursor; /* in characters */
+    bool wakes;      /* it may be woken for this */
+    bool waits;      /* behind its runs */
+};
+
+struct seat_answer {
+    char *text;         /* JSON, the caller's to free; NULL: nothing is known */
+    const char *status; /* what it was found to be: one that seat_list knows; static */
+    bool is_current;    /* it was asked. Otherwise `text` is what it said last, if anything */
+    int64_t as_of_us;   /* when; wall clock, 0 when text is NULL */
+};
+
+/* Looks, which neither wakes the session nor waits behind a run unless the question says so: then the
+ * answer is what is known, within a moment. Of variables that is the list that was given last, or when it
+ * fell asleep, as long as this process lives and the list is not large. Fails with ERR_BUSY when it is
+ * awake and does not answer (kernel_ask). */
+int seat_ask(struct seat *s, const struct who *who, const struct seat_question *question,
+             struct seat_answer *ret, struct err *e);
 
 /* Ends the run that goes on, if one does; it does not wait. */
 void seat_interrupt(struct seat *s);

@@ -62,6 +62,7 @@ static void free_seat(struct seat *seat)
     session_unref(seat->session);
     turn_done(&seat->turn);
     (void)pthread_mutex_destroy(&seat->lock);
+    free(seat->seen);
     free(seat);
 }
 

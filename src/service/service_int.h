@@ -71,6 +71,8 @@ struct seat {
     int64_t closed_us;      /* wall clock */
     const char *closed_why; /* static */
     struct job *running;
+    char *seen;      /* the list of variables that it gave last; NULL: none, or it was large */
+    int64_t seen_us; /* wall clock */
 };
 
 enum job_phase { JOB_IN_LINE, JOB_AT_GATE, JOB_IN_ENGINE, JOB_OVER };
@@ -187,6 +189,11 @@ void room_stop(struct service *s);                              /* is_stopping w
 
 /* With its turn taken. Returns 1 when the session refused. */
 int seat_doze(struct seat *s, bool must, struct err *e);
+
+/* With the turn, awake: keeps the list of its variables, for seat_ask when it sleeps. */
+void seat_remember(struct seat *s);
+
+const char *seat_status(struct seat *s); /* view.c; static */
 
 int seat_check_name(const char *name, struct err *e); /* NULL is fine */
 /* seats_room.c: true when there is one session less of theirs, for a container. */

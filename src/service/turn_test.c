@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 static void who_comes_first_is_first_and_the_line_moves_up(void **state)
@@ -26,6 +27,43 @@ static void who_comes_first_is_first_and_the_line_moves_up(void **state)
     assert_int_equal(turn_count(&t), 1);
     turn_leave(&t, &c);
     assert_int_equal(turn_count(&t), 0);
+    turn_done(&t);
+}
+
+static void who_waits_until_a_moment_gives_up_then_and_not_before_its_turn(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct turn t;
+    struct turn_place a, b;
+    turn_init(&t, 2);
+    assert_int_equal(turn_take(&t, &a, true, &e), 0);
+    assert_int_equal(turn_take(&t, &b, true, &e), 0);
+    assert_int_equal(turn_await_until(&t, &a, 0, &e), 0);
+    assert_int_equal(turn_await_until(&t, &b, clock_us() + 1000, &e), -1);
+    assert_int_equal(e.code, ERR_BUSY);
+    turn_leave(&t, &a);
+    assert_int_equal(turn_await_until(&t, &b, 0, &e), 0);
+    turn_leave(&t, &b);
+    turn_done(&t);
+}
+
+static void who_is_brief_waits_behind_none_but_the_brief(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct turn t;
+    struct turn_place looks[3], run;
+    turn_init(&t, 1);
+    assert_int_equal(turn_take_brief(&t, &looks[0], &e), 0);
+    assert_int_equal(turn_take_brief(&t, &looks[1], &e), 0);
+    assert_int_equal(turn_take_brief(&t, &looks[2], &e), -1); /* full */
+    turn_leave(&t, &looks[1]);
+    assert_int_equal(turn_take(&t, &run, true, &e), 0);
+    turn_leave(&t, &looks[0]);
+    assert_int_equal(turn_take_brief(&t, &looks[0], &e), -1);
+    assert_int_equal(e.code, ERR_BUSY);
+    turn_leave(&t, &run);
     turn_done(&t);
 }
 
@@ -111,6 +149,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_comes_first_is_first_and_the_line_moves_up),
+        cmocka_unit_test(who_waits_until_a_moment_gives_up_then_and_not_before_its_turn),
+        cmocka_unit_test(who_is_brief_waits_behind_none_but_the_brief),
         cmocka_unit_test(as_many_as_may_wait_fit_and_one_more_does_not),
         cmocka_unit_test(who_insists_gets_a_place_in_a_full_line),
         cmocka_unit_test(the_impatient_get_a_free_session_or_none),

@@ -115,6 +115,13 @@ static void view_seat(struct seat *seat, struct view *ret)
     pthread_mutex_unlock(&seat->lock);
 }
 
+const char *seat_status(struct seat *seat)
+{
+    struct view v;
+    view_seat(seat, &v);
+    return v.status;
+}
+
 void seat_object(struct seat *seat, struct json_writer *w)
 {
     struct view v;

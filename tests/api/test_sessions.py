@@ -140,9 +140,12 @@ class Life(ApiTest):
 
     def test_answers_of_a_session_that_was_tampered_with_are_refused(self):
         session = self.client.session()
-        ask = lambda: self.client.post(ONE + session + "/complete", {"code": "pri"})
-        for answer in "1 / 0", "[(1, 2)]":
-            self.client.run(session, f"import builtins; builtins.sorted = lambda *a, **k: {answer}")
+        ask = lambda: self.client.post(ONE + session + "/complete", {"code": "pri", "wake": True})
+        self.assertEqual(ask().json["matches"], ["print"])
+        self.client.run(session, "import builtins; builtins.sorted = lambda *a, **k: 1 / 0")
+        self.assertEqual(ask().json["matches"], ["print"])
+        for answer in "1 / 0", "'not JSON'", "'[]'", "'{\"matches\": [1], \"cursor_start\": 0, \"cursor_end\": 3}'":
+            self.client.run(session, f"import sys; sys.modules['_cicada_ask'].answer = lambda *a: {answer}")
             self.fails(ask(), 409, "conflict")
         self.client.ok("POST", ONE + session + "/restart")
         self.assertEqual(ask().json["matches"], ["print"])
