@@ -360,6 +360,13 @@ class Quota(WorkingTest):
 
 
 class Snapshots(WorkingTest):
+    def session(self, **wishes):
+        """From the image, which a server that has just begun may not have looked at yet."""
+        def one():
+            session = super(Snapshots, self).session(**wishes)
+            return session if self.client.ok("GET", ONE + session)["baked"] else None
+        return eventually(one, 120)
+
     @WARM
     def test_fork_takes_the_files_along_and_they_part(self):
         s = self.session()
