@@ -149,7 +149,9 @@ void job_conclude(struct job *j, struct run *run)
     row.peak_bytes = run->memory_peak;
     session_look(j->seat->session, &info);
     row.number = info.runs;
-    row.is_first = lineage_is_first(&row);
+    /* One that ended well, and its kernel right after it, says "lost" too. */
+    row.is_first = lineage_is_first(&row) &&
+                   (run->state != STATE_LOST || row.number == 1 || life_has_kernel(info.life));
     rates_run_end(j->service->o.rates, &j->who, j->seat->workspace, run->cpu_us);
     count(j->service, run);
     log_run(j, run);
