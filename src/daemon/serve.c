@@ -224,7 +224,7 @@ static int open_people(struct server *s, struct err *e)
     uint64_t reserve = (uint64_t)s->config->store.reserve_mb << 20;
     const struct store_options store = {.dir = s->data.path,
                                         .ballast_bytes = ballast_of(reserve),
-                                        .ballast_leave_bytes = reserve / 2,
+                                        .ballast_leave_bytes = reserve,
                                         .on_locked = clearing_sweep,
                                         .on_stop = on_store_stop,
                                         .on_lost = on_store_lost,

@@ -1,7 +1,10 @@
 #include "store/conn_int.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/err.h"
 #include "store/pack.h"
@@ -44,12 +47,13 @@ static int fail_constraint(struct err *e, int rc, const char *words)
 /* A write for which there is no room leaves everything as it was, whatever the limit is called.
  * SQLite knows only ENOSPC; for quotas it says IOERR, and sqlite3_system_errno is not set on this
  * way, so errno itself is asked. A cause that was lost on the way stops the store, which is the safe
- * mistake. SHMSIZE is the index of the log, which is no durable file, and means the same. */
+ * mistake. SHMSIZE and SHMMAP are of the index of the log, which is no durable file, and mean the same. */
 static bool is_full(int rc, int cause)
 {
     if (rc == SQLITE_IOERR_SHMSIZE || (rc & 0xff) == SQLITE_FULL)
         return true;
-    if (rc == SQLITE_IOERR_FSYNC) /* db.h: why that is no reason to stop */
+    if (rc == SQLITE_IOERR_FSYNC ||
+        rc == SQLITE_IOERR_SHMMAP) /* FSYNC: db.h says why that does not stop */
         return cause == ENOSPC || cause == EDQUOT;
     return rc == SQLITE_IOERR_WRITE && (cause == ENOSPC || cause == EDQUOT || cause == EFBIG);
 }
@@ -112,6 +116,26 @@ static int configure(struct db_conn *c, bool is_reader, struct err *e)
     return conn_exec(c, is_reader ? reader_setup : writer_setup, e);
 }
 
+/* What SQLite maps is the index of a log, of which it has written one byte in each page. Where blocks are
+ * smaller, the rest of the page is a hole, and on a full disk the first store to it would end the process
+ * (SIGBUS). So what is mapped is allocated first, or not mapped. */
+static void *map_allocated(void *at, size_t len, int protection, int flags, int fd, off_t offset)
+{
+    int failed;
+    do
+        failed = protection & PROT_WRITE ? fallocate(fd, 0, offset, (off_t)len) : 0;
+    while (failed && errno == EINTR);
+    if (failed && (errno == ENOSPC || errno == EDQUOT))
+        return MAP_FAILED;
+    return mmap(at, len, protection, flags, fd, offset);
+}
+
+static void set_calls(void)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    (void)vfs->xSetSystemCall(vfs, "mmap", (sqlite3_syscall_ptr)map_allocated);
+}
+
 struct db_conn *conn_open(const char *path, const char *vfs, bool is_reader, struct err *e)
 {
     struct db_conn *c = calloc(1, sizeof *c);
@@ -119,6 +143,8 @@ struct db_conn *conn_open(const char *path, const char *vfs, bool is_reader, str
         (void)err_set(e, ERR_NO_MEMORY, "open the database");
         return NULL;
     }
+    static pthread_once_t is_set = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&is_set, set_calls);
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     flags |= is_reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     int rc = sqlite3_open_v2(path, &c->sqlite, flags, vfs);

@@ -133,6 +133,17 @@ void db_reserve_log(struct db *db, uint64_t log_bytes)
     reserve(db->index_fd, INDEX_ROOM);
 }
 
+bool db_give_log_room(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat before, after;
+    if (snprintf(path, sizeof path, "%s/meta.db-wal", dir) >= (int)sizeof path)
+        return false;
+    scoped(fd_closep) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && fstat(fd, &before) == 0 && ftruncate(fd, before.st_size) == 0 &&
+           fsync(fd) == 0 && fstat(fd, &after) == 0 && after.st_blocks < before.st_blocks;
+}
+
 /* Closing a descriptor of the index would end the locks that SQLite has on it: these stay open for longer than
  * any connection. SQLite has made both files by now. */
 static void open_log(struct db *db)

@@ -81,6 +81,10 @@ struct db_options {
  * a newer program wrote it, ERR_DAMAGED when it is not a database. Blocks on disk. */
 int db_open(const struct db_options *options, struct db **ret, struct err *e);
 
+/* Gives back the blocks that the log of a database that is not open has beyond its end: for when there is no
+ * room to open it. True: it had some. */
+bool db_give_log_room(const char *dir);
+
 /* Runs what is queued, makes a checkpoint and closes. Nobody uses it any more. NULL is fine. */
 void db_close(struct db *db);
 

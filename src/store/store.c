@@ -117,7 +117,7 @@ static int open_db(struct store *s, const struct store_options *o, struct err *e
     };
     if (db_open(&db, &s->meta.db, e) == 0)
         return 0;
-    if (e->code != ERR_NO_SPACE || !make_room(s))
+    if (e->code != ERR_NO_SPACE || !(make_room(s) || db_give_log_room(o->dir)))
         return -1;
     *e = (struct err){0};
     return db_open(&db, &s->meta.db, e);
