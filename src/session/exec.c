@@ -394,9 +394,8 @@ static void collect(struct exec *x)
 static const char died_late[] = "The Python interpreter died when the run was over.";
 
 /* Why it ended so and what to do about it, in words a model can act on; NULL if there is nothing to say. */
-static const char *reason(const struct run *run)
+static const char *reason(const struct run *run, bool is_dead)
 {
-    bool is_lost = run->state == STATE_LOST;
     switch (run->end) {
     case END_TIMEOUT:
         return "The code ran longer than its time limit. Do less at once, make it faster, or ask for "
@@ -419,15 +418,15 @@ static const char *reason(const struct run *run)
                "descriptors or a signal did it.";
     case END_KILLED: return "The session was ended from outside.";
     case END_CANCELLED:
-        return is_lost ? "The code did not stop when it was asked to, so its session was ended."
+        return is_dead ? "The code did not stop when it was asked to, so its session was ended."
                        : NULL;
     case END_ERROR:
-        if (!is_lost && run_error_is_memory(&run->error))
+        if (!is_dead && run_error_is_memory(&run->error))
             return "The code asked for more memory than its session has left. Work on smaller "
                    "pieces (chunks, fewer columns, smaller types), delete what is not needed, or "
                    "use a session with more (limits.memory_mb).";
-        return is_lost ? died_late : NULL;
-    case END_OK: return is_lost ? died_late : NULL;
+        return is_dead ? died_late : NULL;
+    case END_OK: return is_dead ? died_late : NULL;
     case END_COUNT: break;
     }
     return NULL;
@@ -441,9 +440,9 @@ static bool is_file_too_large(const struct run *run)
            strncmp(run->error.message, begins, sizeof begins - 1) == 0;
 }
 
-static void advise(struct run *run)
+static void advise(struct run *run, bool is_dead)
 {
-    const char *why = reason(run);
+    const char *why = reason(run, is_dead);
     char limit[64] = "";
     if (!*run->hint && run->end == END_ERROR && !why && is_file_too_large(run))
         snprintf(
@@ -458,8 +457,8 @@ static void advise(struct run *run)
         (void)snprintf(limit, sizeof limit, " The limit is %" PRIu64 " MiB.",
                        run->limits.memory_bytes / MIB);
     snprintf(run->hint, sizeof run->hint, "%s%s%s", why, limit,
-             run->state == STATE_LOST ? " Variables are lost; files in /mnt/data are kept."
-                                      : " Variables are kept.");
+             is_dead ? " Variables are lost; files in /mnt/data are kept."
+                     : " Variables are kept.");
 }
 
 static int check_spec(const struct run_spec *spec, struct err *e)
@@ -518,6 +517,6 @@ int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_s
         ret->state = STATE_LOST;
     else
         kernel_enter(k, KERNEL_IDLE);
-    advise(ret);
+    advise(ret, k->state == KERNEL_DEAD);
     return 0;
 }

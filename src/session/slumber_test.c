@@ -224,6 +224,7 @@ static void one_that_dies_while_nobody_looks_is_lost_and_the_next_run_says_so(vo
     assert_int_equal(run.end, END_OK);
     assert_int_equal(run.state, STATE_LOST);
     assert_non_null(strstr(run.hint, "ended while nobody used it"));
+    assert_null(strstr(run.hint, "died when the run was over"));
     run_done(&run);
     expect(w, s, "get", "\n", STATE_KEPT);
 }
