@@ -99,7 +99,7 @@ void bench_table(struct bench_own *own, struct bench_peers *peers, struct buf *o
     row(out, "sleep: frame, figure, random forest, generator, class", &own->sleep_rich, 45000);
     row(out, "wake it, to an answer", &own->wake_rich, 40000);
     size_row(out, "    on disk", own->rich_bytes, 3 * 1000 * 1000);
-    row(out, "snapshot: the session is held up for", &own->snapshot, 2000);
+    row(out, "snapshot: the session is held up for", &own->snapshot, 14000);
     row(out, "roll back to it", &own->rollback, 2000);
     row(out, "branch into a session with a jail of its own", &own->branch, 15000);
     (void)snprintf(text, sizeof text, "memory of each of %zu idle sessions", own->live);

@@ -383,7 +383,7 @@ const struct config_key config_keys[] = {
     {U32(sessions, per_principal_max), .preset = "1000", .min = 1, .max = 1000000,
      .doc = "Sessions of one principal, awake and asleep, unless a key says less."},
     {U32(sessions, snapshots_max), .preset = "8", .min = 0, .max = SNAPSHOTS_MAX,
-     .doc = "The most runs a session may ask to be able to undo."},
+     .doc = "The most runs a session may ask to be able to undo. Their snapshots take room on the disk."},
     {U32(sessions, pool_min), .preset = "2", .min = 0, .max = 256,
      .doc = "Started kernels that always wait for the next session."},
     {U32(sessions, pool_max), .preset = "32", .min = 0, .max = 256,

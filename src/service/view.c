@@ -71,6 +71,7 @@ static void put_view(struct json_writer *w, const struct view *v, uint32_t keep_
         put_text(w, "closed_why", v->closed_why);
     put_number(w, "memory_bytes", v->info.memory_bytes);
     put_number(w, "sleep_bytes", v->info.sleep_bytes);
+    put_number(w, "snapshot_bytes", v->info.snapshot_bytes);
     put_number(w, "runs", v->info.runs);
     put_number(w, "rollback_steps", v->info.oldest ? v->info.runs + 1 - v->info.oldest : 0);
     jw_key(w, "baked");

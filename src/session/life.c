@@ -10,6 +10,7 @@
 static const int next[LIFE_COUNT][LIFE_EVENTS] = {
     [LIFE_EMPTY][LIFE_RISE]    = 1 + LIFE_RISING,
     [LIFE_EMPTY][LIFE_RESET]   = 1 + LIFE_EMPTY,
+    [LIFE_EMPTY][LIFE_BACK]      = 1 + LIFE_ASLEEP,
     [LIFE_EMPTY][LIFE_CLOSE]   = 1 + LIFE_GONE,
     [LIFE_RISING][LIFE_UP]     = 1 + LIFE_IDLE,
     [LIFE_RISING][LIFE_SLEPT]  = 1 + LIFE_ASLEEP,
@@ -18,6 +19,7 @@ static const int next[LIFE_COUNT][LIFE_EVENTS] = {
     [LIFE_IDLE][LIFE_REST]     = 1 + LIFE_RESTING,
     [LIFE_IDLE][LIFE_LOST]     = 1 + LIFE_EMPTY,
     [LIFE_IDLE][LIFE_RESET]    = 1 + LIFE_EMPTY,
+    [LIFE_IDLE][LIFE_BACK]       = 1 + LIFE_ASLEEP,
     [LIFE_IDLE][LIFE_CLOSE]    = 1 + LIFE_GONE,
     [LIFE_BUSY][LIFE_END]      = 1 + LIFE_IDLE,
     [LIFE_BUSY][LIFE_LOST]     = 1 + LIFE_EMPTY,
@@ -26,6 +28,7 @@ static const int next[LIFE_COUNT][LIFE_EVENTS] = {
     [LIFE_RESTING][LIFE_LOST]  = 1 + LIFE_EMPTY,
     [LIFE_ASLEEP][LIFE_RISE]   = 1 + LIFE_RISING,
     [LIFE_ASLEEP][LIFE_RESET]  = 1 + LIFE_EMPTY,
+    [LIFE_ASLEEP][LIFE_BACK]     = 1 + LIFE_ASLEEP,
     [LIFE_ASLEEP][LIFE_CLOSE]  = 1 + LIFE_GONE,
 };
 /* clang-format on */

@@ -9,6 +9,7 @@
  *         | lost          |  | slept  v  |
  *   (from RISING, IDLE,  ASLEEP <--- RESTING           close: EMPTY, IDLE, ASLEEP ----> GONE
  *    BUSY, RESTING)           slept                    reset: EMPTY, IDLE, ASLEEP ----> EMPTY
+ *                                                      back:  EMPTY, IDLE, ASLEEP ----> ASLEEP
  *
  *   state    what is true in it                                        entered in
  *   EMPTY    no kernel, no file: the next run begins with nothing      session_new, _restart, death
@@ -16,7 +17,7 @@
  *   IDLE     a kernel answers, no file; may be put to sleep            session_rise, session_run
  *   BUSY     it runs code, answers a question, is copied               session_run, session_ask
  *   RESTING  it is being written down; it lives until that is durable  session_sleep
- *   ASLEEP   a whole, durable file; no process, no memory              session_sleep, session_find
+ *   ASLEEP   a whole, durable file; no process, no memory              session_sleep, _find, _rollback
  *   GONE     nothing is left of it                                     session_delete
  */
 #ifndef SESSION_LIFE_H
@@ -48,6 +49,7 @@ enum life_event {
     LIFE_LOST,
     LIFE_RESET,
     LIFE_CLOSE,
+    LIFE_BACK, /* a snapshot is its file now */
     LIFE_EVENTS
 };
 

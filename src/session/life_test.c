@@ -36,6 +36,9 @@ static enum life expected(enum life life, enum life_event event)
     case LIFE_CLOSE:
         return life == LIFE_EMPTY || life == LIFE_IDLE || life == LIFE_ASLEEP ? LIFE_GONE
                                                                               : LIFE_COUNT;
+    case LIFE_BACK:
+        return life == LIFE_EMPTY || life == LIFE_IDLE || life == LIFE_ASLEEP ? LIFE_ASLEEP
+                                                                              : LIFE_COUNT;
     case LIFE_EVENTS: break;
     }
     return LIFE_COUNT;

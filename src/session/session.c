@@ -81,11 +81,8 @@ struct kernel *session_leave_kernel(struct session *s)
     s->memory_bytes = 0;
     s->image[0] = '\0';
     s->has_old_libraries = false;
-    size_t count = s->undo_count;
-    s->undo_count = 0;
     pthread_mutex_unlock(&s->lock);
-    for (size_t i = 0; i < count; i++)
-        twin_done(&s->undo[i].twin);
+    undo_end_twins(s);
     drop_data(s);
     return k;
 }
@@ -103,12 +100,15 @@ void session_forget(struct session *s, const char *how)
     s->owes_loss = true;
 }
 
-/* The kernel died and no run has said so yet. */
-static void lose(struct session *s, const char *how)
+void session_lose(struct session *s, const char *how)
 {
-    session_forget(s, how);
     session_drop_kernel(s);
     session_step(s, LIFE_LOST);
+    if (undo_resume(s))
+        (void)snprintf(s->note, sizeof s->note, "%s. It goes on as it was after the run before.",
+                       how);
+    else
+        session_forget(s, how);
 }
 
 static bool can_use_images(const struct session *s)
@@ -195,7 +195,7 @@ int session_rise(struct session *s, const struct jail_data *data, struct err *e)
     if (s->life == LIFE_GONE)
         return err_set(e, ERR_NOT_FOUND, "the session was deleted");
     if (s->life == LIFE_IDLE && !kernel_is_alive(s->kernel))
-        lose(s, "The session's kernel ended while nobody used it");
+        session_lose(s, "The session's kernel ended while nobody used it");
     if (s->life == LIFE_IDLE)
         return 0;
     bool is_asleep = s->life == LIFE_ASLEEP;
@@ -209,53 +209,16 @@ int session_rise(struct session *s, const struct jail_data *data, struct err *e)
     return 0;
 }
 
-/* Forgets snapshots from number `from` on, counted from the oldest. */
-static void forget(struct session *s, size_t from)
+/* After a run that ended the kernel, or began without what there was before: then the newest snapshot may be
+ * of the new kernel. */
+static void tell_way_back(const struct session *s, size_t size, char *hint)
 {
-    pthread_mutex_lock(&s->lock);
-    size_t count = s->undo_count;
-    s->undo_count = from < count ? from : count;
-    pthread_mutex_unlock(&s->lock);
-    for (size_t i = from; i < count; i++)
-        twin_done(&s->undo[i].twin);
-}
-
-static void forget_oldest(struct session *s)
-{
-    twin_done(&s->undo[0].twin);
-    pthread_mutex_lock(&s->lock);
-    s->undo_count--;
-    memmove(s->undo, s->undo + 1, s->undo_count * sizeof *s->undo);
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* A copy of what the last run left, if one is due. That there is none is said when it is asked
- * for. */
-static void take_snapshot(struct session *s)
-{
-    struct undo undo = {.before = s->runs + 1, .twin = TWIN_NONE};
-    struct rest_report report = {0};
-    struct err e = {0};
-    if (s->snapshots == 0 || s->life != LIFE_IDLE || !kernel_is_alive(s->kernel) ||
-        (s->undo_count > 0 && s->undo[s->undo_count - 1].before == undo.before))
-        return;
-    if (s->undo_count > s->snapshots)
-        forget_oldest(s);
-    session_step(s, LIFE_BEGIN);
-    int failed = kernel_copy(s->kernel, &undo.twin, &report, &e);
-    if (failed && !kernel_is_alive(s->kernel)) {
-        lose(s, "The session's kernel died while it was copied for a snapshot");
-        return;
-    }
-    session_step(s, LIFE_END);
-    if (failed)
-        return;
-    if (!report.is_refused) {
-        pthread_mutex_lock(&s->lock);
-        s->undo[s->undo_count++] = undo;
-        pthread_mutex_unlock(&s->lock);
-    }
-    rest_report_done(&report);
+    uint64_t steps = undo_steps(s, s->owes_loss ? s->runs - 1 : s->runs);
+    size_t len = strlen(hint);
+    if (steps > 0)
+        (void)snprintf(hint + len, size - len,
+                       " Rolling the session back by %llu run%s brings variables and files back.",
+                       (unsigned long long)steps, steps > 1 ? "s" : "");
 }
 
 /* What the session itself has to say about the run, before what the run says. */
@@ -276,6 +239,8 @@ static void annotate(struct session *s, struct run *run)
             "there in a new session, or after a restart.");
     (void)snprintf(hint, sizeof hint, "%s%s%.255s", s->note, *s->note && *run->hint ? " " : "",
                    run->hint);
+    if (run->state == STATE_LOST)
+        tell_way_back(s, sizeof hint, hint);
     memcpy(run->hint, hint, sizeof hint);
     s->note[0] = '\0';
     s->owes_loss = false;
@@ -306,9 +271,10 @@ int session_run(struct session *which, const struct jail_data *data, const struc
     scoped(session_endp) struct session *s = session_begin(which);
     if (session_rise(s, data, e))
         return -1;
-    take_snapshot(s);
+    undo_take(s);
     if (session_rise(s, data, e)) /* should that have killed it */
         return -1;
+    undo_begin(s);
     session_step(s, LIFE_BEGIN);
     int failed = kernel_run(s->kernel, spec, sink, ret, e);
     if (!failed) {
@@ -334,7 +300,7 @@ int session_ask(struct session *which, const struct jail_data *data, const char 
 {
     scoped(session_endp) struct session *s = session_begin(which);
     if (s->life == LIFE_IDLE && !kernel_is_alive(s->kernel))
-        lose(s, "The session's kernel ended while nobody used it");
+        session_lose(s, "The session's kernel ended while nobody used it");
     if (!data && s->life != LIFE_IDLE)
         return err_set(e, ERR_CONFLICT, "the session is not awake");
     if (data && session_rise(s, data, e))
@@ -344,7 +310,7 @@ int session_ask(struct session *which, const struct jail_data *data, const char 
     if (kernel_is_alive(s->kernel))
         session_step(s, LIFE_END);
     else
-        lose(s, "The session's kernel died when it was asked a question");
+        session_lose(s, "The session's kernel died when it was asked a question");
     return failed;
 }
 
@@ -357,65 +323,11 @@ int session_wake(struct session *which, const struct jail_data *data, struct err
 int session_settle(struct session *which, struct err *e)
 {
     scoped(session_endp) struct session *s = session_begin(which);
-    take_snapshot(s);
+    undo_take(s);
     if (!s->needs_sync)
         return 0;
     s->needs_sync = false;
     return sleeper_sync(s->all->dir_fd, e);
-}
-
-/* Where the snapshot of before that run is; undo_count if there is none. */
-static size_t find_undo(const struct session *s, uint64_t run)
-{
-    size_t i = 0;
-    while (i < s->undo_count && s->undo[i].before != run)
-        i++;
-    return i;
-}
-
-static int no_snapshot(const struct session *s, uint64_t run, struct err *e)
-{
-    if (s->snapshots == 0)
-        return err_set(e, ERR_NOT_FOUND, "the session keeps no snapshots; make it with some");
-    if (s->undo_count == 0)
-        return err_set(e, ERR_NOT_FOUND,
-                       "the session has no snapshots now: it slept, or could not be copied");
-    return err_set(e, ERR_NOT_FOUND, "no snapshot of before run %llu; the oldest is of run %llu",
-                   (unsigned long long)run, (unsigned long long)s->undo[0].before);
-}
-
-static void go_back(struct session *s, size_t to, uint64_t run)
-{
-    struct names none = {0};
-    forget(s, to); /* its own twin has been taken over */
-    pthread_mutex_lock(&s->lock);
-    s->runs = run - 1;
-    pthread_mutex_unlock(&s->lock);
-    kernel_foretell(s->kernel, s->runs > 0 ? STATE_KEPT : STATE_FRESH, &none);
-}
-
-int session_rollback(struct session *which, uint64_t run, struct err *e)
-{
-    scoped(session_endp) struct session *s = session_begin(which);
-    if (s->life == LIFE_GONE)
-        return err_set(e, ERR_NOT_FOUND, "the session was deleted");
-    if (s->life == LIFE_IDLE && s->snapshots > 0 && run == s->runs + 1)
-        return 0; /* nothing is to be undone */
-    size_t at = find_undo(s, run);
-    if (at == s->undo_count)
-        return no_snapshot(s, run, e);
-    session_step(s, LIFE_BEGIN);
-    int failed = kernel_switch(s->kernel, &s->undo[at].twin, e);
-    if (!failed) {
-        session_step(s, LIFE_END);
-        go_back(s, at, run);
-    } else if (!kernel_is_alive(s->kernel)) {
-        lose(s, "The session's kernel died when it should go back to a snapshot");
-    } else {
-        session_step(s, LIFE_END);
-        forget(s, at); /* one that died; those after it are of no use without an order */
-    }
-    return failed;
 }
 
 int session_restart(struct session *which, struct err *e)
@@ -425,6 +337,8 @@ int session_restart(struct session *which, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "the session was deleted");
     bool has_file = s->life == LIFE_ASLEEP;
     session_drop_kernel(s);
+    has_file = has_file || s->undo_count > 0;
+    undo_remove(s);
     if (has_file)
         sleeper_remove(s->all->dir_fd, s->id);
     session_step(s, LIFE_RESET);
@@ -450,5 +364,7 @@ void session_look(struct session *s, struct session_info *ret)
                                  .memory_bytes = s->memory_bytes,
                                  .is_baked = s->image[0] != '\0'};
     memcpy(ret->tz, s->tz, sizeof ret->tz);
+    for (size_t i = 0; i < s->undo_count; i++)
+        ret->snapshot_bytes += s->undo[i].bytes;
     pthread_mutex_unlock(&s->lock);
 }

@@ -75,7 +75,15 @@ bool sessions_peek(struct sessions *all, const char *id, struct session_info *re
 int sessions_images(struct sessions *all, char (**ret)[HASH_HEX_SIZE], size_t *ret_count,
                     struct err *e);
 
+/* **Snapshots** are what a session was before each of its last runs, for session_rollback. They are copies in
+ * its jail, which is quick to go back to, and files beside the sleepers, which survive sleep, the kernel's
+ * end and this process. Files are bounded: as many as there are snapshots, and SNAPSHOT_BYTES_MAX together,
+ * the oldest go first. A session has only the copies, until it sleeps or ends, when it was started without an
+ * image, when something of it cannot be written down (a live thread), or when it is larger than that. */
 enum { SNAPSHOTS_MAX = JAIL_COPIES_MAX - 2 };
+#define SNAPSHOT_BYTES_MAX (UINT64_C(256) << 20)
+#define SNAPSHOT_MEMORY_MAX \
+    (UINT64_C(1) << 30) /* of a session; it would take too long to write down */
 
 struct session_options {
     struct limits limits;
@@ -93,8 +101,8 @@ int session_find(struct sessions *all, const char *id, struct session **ret, str
 
 /* The session of that id without starting anything: one that exists, or one with no kernel and no
  * file, for which the next call that needs a kernel starts it. `is_lost`: it had a memory, which went
- * with an earlier process; then its file is looked for, and if there is none its next run says LOST.
- * Otherwise the id must be new. */
+ * with an earlier process. Then its file is looked for, and its snapshots: if no run had begun since the
+ * newest one, it is asleep in that; otherwise its next run says LOST. If it is not, the id must be new. */
 int session_place(struct sessions *all, const char *id, const struct session_options *options,
                   bool is_lost, struct session **ret, struct err *e);
 
@@ -111,9 +119,10 @@ struct session_info {
     enum life life;
     struct limits limits;
     uint32_t snapshots;
-    uint64_t runs;        /* that it has seen */
-    uint64_t oldest;      /* session_rollback goes back to before this run at most; 0: to none */
-    uint64_t sleep_bytes; /* what its file takes on disk */
+    uint64_t runs;           /* that it has seen */
+    uint64_t oldest;         /* session_rollback goes back to before this run at most; 0: to none */
+    uint64_t sleep_bytes;    /* what its file takes on disk, and */
+    uint64_t snapshot_bytes; /* the files of its snapshots, awake or asleep */
     /* What all its processes use, as last heard of: at the end of its last run. 0: it is not awake,
      * or has run nothing yet. */
     uint64_t memory_bytes;
@@ -147,7 +156,7 @@ int session_wake(struct session *s, const struct jail_data *data, struct err *e)
 int session_bring(struct session *s, int changes_fd, struct graft_result *ret, struct err *e);
 
 /* What is due after a run, but not while somebody waits for its answer: the snapshot of what it
- * left, and making it durable that its old file is gone (until then a power cut may bring back what
+ * left (a few milliseconds, more if it holds much), and making it durable that its old file is gone (until then a power cut may bring back what
  * it was before it woke). Who does not call it pays at the next call. Fails only for the latter. */
 int session_settle(struct session *s, struct err *e);
 
@@ -168,7 +177,7 @@ void session_rest_done(struct session_rest *r);
 
 /* Puts it to sleep. When this has returned 0 and was not refused, the session survives the end of
  * this process and of the machine. One that sleeps already, or holds nothing (EMPTY), is left as it
- * is. Its snapshots end. Its file stops in the middle of the disk's reserve: ERR_NO_SPACE. Fails like
+ * is. Of its snapshots those stay that are files. Its file stops in the middle of the disk's reserve: ERR_NO_SPACE. Fails like
  * kernel_sleep or with what the disk fails with, and then it is awake; or because the kernel died of it,
  * and then what it held is lost. */
 int session_sleep(struct session *s, enum rest_way way, struct session_rest *ret, struct err *e);
@@ -180,8 +189,10 @@ int session_sleep(struct session *s, enum rest_way way, struct session_rest *ret
 int session_fork(struct session *s, const struct jail_data *data, struct session **ret,
                  struct err *e);
 
-/* Back to what it was before run number `run`, from 1. Its files are not touched. Fails with
- * ERR_NOT_FOUND when there is no snapshot of that. */
+/* Back to what it was before run number `run`, from 1, also of one that sleeps or whose kernel has ended. Its
+ * files are not touched. It is awake afterwards if it was and the copy in its jail still waited; otherwise it
+ * sleeps in what the snapshot's file was. Fails with ERR_NOT_FOUND when there is no snapshot of that, or it
+ * cannot be used, and says what there is; with what the disk fails with. Then nothing has changed. */
 int session_rollback(struct session *s, uint64_t run, struct err *e);
 
 /* Ends its kernel, or removes its file, and its snapshots; whatever it remembers is gone, and that is

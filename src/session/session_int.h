@@ -1,5 +1,5 @@
 /* session_int.h -- the inside of a session, shared by sessions.c (which there are), session.c (what
- * they do) and slumber.c (sleeping, waking, branching).
+ * they do), undo.c (their snapshots) and slumber.c (sleeping, waking, branching).
  *
  * Locks, in the order they are taken: a session's `busy`, for as long as a call works on it;
  * all->lock for a moment, around the table; a session's `lock` for a moment, around what
@@ -12,16 +12,20 @@
 
 #include "session/current.h"
 #include "session/session.h"
+#include "session/sleeper.h"
 #include "session/twin.h"
 
 struct kernel;
+struct rest_report;
 
-enum { SESSION_BUCKETS = 1024, NOTE_SIZE = 240 };
+enum { SESSION_BUCKETS = 1024, NOTE_SIZE = 240, UNDO_WHY_SIZE = 160 };
 
-/* What a session was before run number `before`. */
+/* What a session was before run number `before`: a copy in the jail, a file, or both. */
 struct undo {
     uint64_t before;
     struct twin twin;
+    uint64_t bytes;  /* of its file on disk; 0: it has none */
+    bool needs_sync; /* that was not synced yet */
 };
 
 struct session {
@@ -38,6 +42,9 @@ struct session {
     uint64_t memory_bytes;             /* as last heard of; 0 without a kernel */
     struct undo undo[JAIL_COPIES_MAX]; /* oldest first */
     size_t undo_count;
+    uint64_t undo_made;  /* the run before which the last one was made; 0: none */
+    uint64_t undo_large; /* with so much memory one was too large for a file; 0: none was */
+    char undo_why[UNDO_WHY_SIZE]; /* why there was none the last time; "" */
 
     struct limits limits;
     uint32_t snapshots;
@@ -66,6 +73,7 @@ struct session_seed {
     enum life life; /* EMPTY or ASLEEP */
     struct session_options options;
     uint64_t runs, generation, sleep_bytes;
+    bool was_awake; /* under an earlier process, with which its memory went */
 };
 
 /* Adds it to the table, or finds it there; held by the caller. Fails with ERR_NOT_FOUND when the
@@ -90,6 +98,44 @@ int session_rise(struct session *s, const struct jail_data *data, struct err *e)
 
 /* Keeps duplicates of the descriptors, unless it has some. */
 int session_keep_data(struct session *s, const struct jail_data *data, struct err *e);
+
+/* undo.c. After a run, or before the next: the snapshot of what there is now, unless there is one. */
+void undo_take(struct session *s);
+void undo_begin(struct session *s); /* the next run begins: what there is now is past then */
+void undo_forget(struct session *s, size_t from); /* those from that index on, files included */
+void undo_remove(struct session *s);              /* all, and what is left of others on disk */
+void undo_end_twins(struct session *s);           /* the jail ends; those that are files stay */
+/* Falling asleep: files are synced before that is durable; then the file it sleeps in is the newest. */
+void undo_sync(struct session *s);
+void undo_slept(struct session *s);
+/* Woken: makes the file it slept in its newest snapshot. False: the file is still there. */
+bool undo_woke(struct session *s, uint64_t bytes);
+/* The files of one that has slept, by the number of its runs; */
+void undo_load(struct session *s);
+/* or of one whose memory went with an earlier process, which gives that number, too: one that had begun counts. */
+void undo_find(struct session *s);
+/* One without a kernel becomes ASLEEP in the snapshot of what it was after its last run. False: there is
+ * none. */
+bool undo_resume(struct session *s);
+/* What session_info says of snapshots of one that nobody holds; its `runs` and `snapshots` are known. */
+void undo_peek(struct sessions *all, const char *id, struct session_info *info);
+/* How many runs to undo for the newest file of before `until` or earlier; 0: there is none. */
+uint64_t undo_steps(const struct session *s, uint64_t until);
+
+/* The kernel died outside of a run: EMPTY, and the next run says so, or ASLEEP as it was after its last
+ * run. */
+void session_lose(struct session *s, const char *how);
+
+/* slumber.c. The head of a file of what it is now, but for the body, which is known from the report. */
+int session_make_head(struct session *s, enum sleeper_kind kind, struct sleeper *ret,
+                      struct err *e);
+void session_seal_head(struct sleeper *head, const struct rest_report *report);
+/* The disk is down to its reserve, by which what sleeps stops. */
+bool session_is_disk_full(const struct session *s);
+/* A file of its memory cannot be used: for the operator. */
+void session_tell_damage(const struct session *s, const struct err *why);
+/* Whether the image that the snapshot of before that run needs is there: 0, or -1 and why not. */
+int session_has_image(struct session *s, uint64_t before, struct err *e);
 
 /* Its memory is gone, and the next run says so and how that came about. */
 void session_forget(struct session *s, const char *how);

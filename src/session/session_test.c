@@ -1,5 +1,5 @@
 /* What session.h promises of one that is awake: one id, runs that can be undone, restarts, zones. Sleep
- * is slumber_test.c's. */
+ * is slumber_test.c's, snapshots that outlive the kernel are undo_test.c's. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -64,21 +64,6 @@ static void the_same_point_can_be_gone_back_to_twice(void **state)
         expect(w, s, "get", "1\n", STATE_KEPT);
         assert_int_equal(session_rollback(s, 2, &e), 0);
     }
-}
-
-static void sleeping_ends_snapshots(void **state)
-{
-    struct world *w = *state;
-    scoped(session_unrefp) struct session *s = start(w, 3);
-    struct err e = {0};
-    expect(w, s, "set 1", "", STATE_FRESH);
-    settle(s);
-    put_to_sleep(s);
-    assert_int_equal(session_rollback(s, 1, &e), -1);
-    assert_int_equal(e.code, ERR_NOT_FOUND);
-    expect(w, s, "set 2", "", STATE_WOKEN);
-    assert_int_equal(session_rollback(s, 2, &e), 0);
-    expect(w, s, "get", "1\n", STATE_KEPT);
 }
 
 static void too_many_snapshots_are_refused_and_the_most_are_not(void **state)
@@ -387,7 +372,6 @@ int main(void)
         TEST(the_last_runs_can_be_undone),
         TEST(snapshots_are_made_even_if_nobody_settles),
         TEST(the_same_point_can_be_gone_back_to_twice),
-        TEST(sleeping_ends_snapshots),
         TEST(too_many_snapshots_are_refused_and_the_most_are_not),
         TEST(all_are_listed_awake_or_asleep),
         TEST(restarted_it_is_the_same_session_that_remembers_nothing),

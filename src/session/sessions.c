@@ -119,6 +119,10 @@ int session_add(struct sessions *all, const struct session_seed *seed, struct se
     struct session *s = make_session(all, seed, e);
     if (!s)
         return -1;
+    if (s->life == LIFE_ASLEEP)
+        undo_load(s);
+    else if (seed->was_awake)
+        undo_find(s);
     pthread_mutex_lock(&all->lock);
     struct session *known = get(all, s->id);
     /* Who deletes one removes its file first and takes it out of the table then. */
@@ -194,6 +198,7 @@ bool sessions_peek(struct sessions *all, const char *id, struct session_info *re
     ret->limits = head.limits;
     ret->snapshots = head.snapshots;
     ret->runs = head.runs;
+    undo_peek(all, id, ret);
     sleeper_done(&head);
     return true;
 }
@@ -215,7 +220,8 @@ int session_place(struct sessions *all, const char *id, const struct session_opt
                   bool is_lost, struct session **ret, struct err *e)
 {
     struct session *s;
-    const struct session_seed seed = {.id = id, .life = LIFE_EMPTY, .options = *options};
+    const struct session_seed seed = {
+        .id = id, .life = LIFE_EMPTY, .options = *options, .was_awake = is_lost};
     if (is_lost && session_find(all, id, ret, e) == 0)
         return 0;
     if (is_lost && e->code != ERR_NOT_FOUND)
@@ -227,7 +233,8 @@ int session_place(struct sessions *all, const char *id, const struct session_opt
         return -1;
     if (is_lost) {
         (void)session_begin(s);
-        session_forget(s, "The server was restarted while the session was awake");
+        if (s->life == LIFE_EMPTY && !s->owes_loss && !undo_resume(s))
+            session_forget(s, "The server was restarted while the session was awake");
         session_end(s);
     }
     *ret = s;
@@ -261,6 +268,7 @@ int session_delete(struct session *which, struct err *e)
     if (s->life == LIFE_GONE)
         return err_set(e, ERR_NOT_FOUND, "the session was deleted");
     session_drop_kernel(s);
+    undo_remove(s);
     sleeper_discard(all->dir_fd, s->id);
     session_step(s, LIFE_CLOSE);
     pthread_mutex_lock(&all->lock);
@@ -297,10 +305,11 @@ static int list_add(struct list *l, const char *name, struct err *e)
     return 0;
 }
 
-/* Calls `each` with the id of every session that has a file. */
+/* Calls `each` with the id of every session that has a file, and for each of its snapshots, `before` a
+ * run. */
 static int list_files(struct sessions *all, struct list *l,
                       int (*each)(struct sessions *all, struct list *l, const char *id,
-                                  struct err *e),
+                                  uint64_t before, struct err *e),
                       struct err *e)
 {
     struct dir d;
@@ -310,26 +319,29 @@ static int list_files(struct sessions *all, struct list *l,
     dir_init(&d, fd);
     for (const struct dirent64 *entry; !failed && (entry = dir_next(&d));) {
         char id[ID_SIZE];
-        if (sleeper_is_named(entry->d_name, id))
-            failed = each(all, l, id, e);
+        uint64_t before = 0;
+        if (sleeper_is_named(entry->d_name, id) || sleeper_is_snapshot(entry->d_name, id, &before))
+            failed = each(all, l, id, before, e);
     }
     dir_done(&d);
     return failed;
 }
 
-static int add_id(struct sessions *all, struct list *l, const char *id, struct err *e)
+static int add_id(struct sessions *all, struct list *l, const char *id, uint64_t before,
+                  struct err *e)
 {
     (void)all;
-    return list_add(l, id, e);
+    return before == 0 ? list_add(l, id, e) : 0; /* of one that is awake: it is in the table */
 }
 
-static int add_image(struct sessions *all, struct list *l, const char *id, struct err *e)
+static int add_image(struct sessions *all, struct list *l, const char *id, uint64_t before,
+                     struct err *e)
 {
     struct sleeper head;
     struct err ignored = {0};
     char hex[HASH_HEX_SIZE];
     uint64_t size;
-    if (sleeper_look(all->dir_fd, id, &head, &size, &ignored))
+    if (sleeper_look_snapshot(all->dir_fd, id, before, &head, &size, &ignored))
         return 0; /* woken meanwhile, or unreadable: then no image helps it */
     hash_hex(head.image, hex);
     bool is_delta = head.kind == SLEEPER_DELTA;

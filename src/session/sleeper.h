@@ -36,6 +36,16 @@
  *     head.body_len = report.len ...
  *     sleeper_commit(&draft, &head, &size, e)
  *
+ * **Snapshots.** What a session was before run number N is a file of the same format, ID.N.snap; N is
+ * one more than the runs its head says. It is written while the session is awake and outlives the kernel
+ * and this process at once, a power cut only after sleeper_sync_snapshot and a sync of the directory; until then
+ * it can be found torn, and is refused like any damaged file. Before a session falls asleep its snapshots
+ * are synced, and the directory is synced with the session's own file. A session that wakes makes
+ * ID.sleep its newest snapshot (sleeper_to_snapshot); going back makes a snapshot ID.sleep
+ * (sleeper_from_snapshot). Both are one rename: at every moment there is the one or the other. A snapshot
+ * is 0600, and 0400 once the run it was taken before has begun: so after a kill of this process it is known
+ * whether the session was still what its newest snapshot says.
+ *
  * All calls that take a directory block on disk.
  */
 #ifndef SESSION_SLEEPER_H
@@ -75,6 +85,7 @@ struct sleeper {
     char session_id[ID_SIZE];
     char tz[ZONE_SIZE];
     struct names lost; /* what the next run has to name */
+    bool is_past;      /* only coming out, of a snapshot: its run has begun */
 };
 
 void sleeper_done(struct sleeper *s);
@@ -136,6 +147,35 @@ void sleeper_discard(int dir_fd, const char *session_id);
 
 /* Calls it ID.bad, where nobody wakes it but whoever wonders can look, until the session is closed. */
 void sleeper_set_aside(int dir_fd, const char *session_id);
+
+/* sleeper_commit of a snapshot, which is not synced. */
+int sleeper_commit_snapshot(struct sleeper_draft *d, const struct sleeper *s, uint64_t *ret_size,
+                            struct err *e);
+
+/* sleeper_look of the snapshot of before that run. */
+int sleeper_look_snapshot(int dir_fd, const char *session_id, uint64_t before, struct sleeper *ret,
+                          uint64_t *ret_size, struct err *e);
+
+/* Writes down whether its run has begun. */
+void sleeper_mark_snapshot(int dir_fd, const char *session_id, uint64_t before, bool has_begun);
+
+/* The bytes of the file; its name is durable after sleeper_sync. */
+int sleeper_sync_snapshot(int dir_fd, const char *session_id, uint64_t before, struct err *e);
+
+/* ID.sleep becomes the snapshot, in place of an older one of that run. False: it stays what it is. */
+bool sleeper_to_snapshot(int dir_fd, const char *session_id, uint64_t before);
+
+/* Checks all of the snapshot, as sleeper_open does, and makes it ID.sleep, durably. *ret is its head, for
+ * the caller to sleeper_done. On failure nothing has changed; it fails like sleeper_open. */
+int sleeper_from_snapshot(int dir_fd, const char *session_id, uint64_t before, struct sleeper *ret,
+                          uint64_t *ret_size, struct err *e);
+
+void sleeper_remove_snapshot(int dir_fd, const char *session_id, uint64_t before);
+void sleeper_set_snapshot_aside(int dir_fd, const char *session_id,
+                                uint64_t before); /* as ID.bad */
+
+/* The session's id and the run in the name of a file, "ses_7.12.snap". */
+bool sleeper_is_snapshot(const char *name, char ret_id[ID_SIZE], uint64_t *ret_before);
 
 /* Removes drafts of a process that was killed. Only while nobody writes one. */
 void sleeper_sweep(int dir_fd);

@@ -16,11 +16,21 @@
 #include "base/scope.h"
 #include "session/sleeper.h"
 
-enum { FILE_NAME_SIZE = ID_SIZE + 8 };
+enum { FILE_NAME_SIZE = ID_SIZE + 32 };
 
 static void file_name(const char *session_id, const char *ending, char ret[FILE_NAME_SIZE])
 {
     (void)snprintf(ret, FILE_NAME_SIZE, "%.64s.%.6s", session_id, ending);
+}
+
+/* The session's own file, or, of a run that is not 0, the snapshot of before it. */
+static void memory_name(const char *session_id, uint64_t before, char ret[FILE_NAME_SIZE])
+{
+    if (before == 0)
+        file_name(session_id, "sleep", ret);
+    else
+        (void)snprintf(ret, FILE_NAME_SIZE, "%.64s.%llu.snap", session_id,
+                       (unsigned long long)before);
 }
 
 /* The id before that ending. False if it is not such a name. */
@@ -37,6 +47,21 @@ static bool has_ending(const char *name, const char *ending, char ret[ID_SIZE])
 bool sleeper_is_named(const char *name, char ret[ID_SIZE])
 {
     return has_ending(name, ".sleep", ret);
+}
+
+bool sleeper_is_snapshot(const char *name, char ret_id[ID_SIZE], uint64_t *ret_before)
+{
+    const char *dot = strchr(name, '.');
+    size_t digits = dot ? strspn(dot + 1, "0123456789") : 0;
+    if (digits == 0 || digits > 18 || dot[1] == '0' || strcmp(dot + 1 + digits, ".snap") != 0 ||
+        !sleeper_is_id(name, (size_t)(dot - name)))
+        return false;
+    memcpy(ret_id, name, (size_t)(dot - name));
+    ret_id[dot - name] = '\0';
+    *ret_before = 0;
+    for (size_t i = 0; i < digits; i++)
+        *ret_before = *ret_before * 10 + (uint64_t)(dot[1 + i] - '0');
+    return true;
 }
 
 void sleeper_sweep(int dir_fd)
@@ -97,6 +122,26 @@ static int write_head(const struct sleeper_draft *d, const struct sleeper *s, st
     return fd_write_all(d->fd, head.bytes, head.len, e);
 }
 
+int sleeper_commit_snapshot(struct sleeper_draft *d, const struct sleeper *s, uint64_t *ret_size,
+                            struct err *e)
+{
+    char draft[FILE_NAME_SIZE], name[FILE_NAME_SIZE];
+    struct stat st;
+    file_name(d->session_id, "tmp", draft);
+    memory_name(d->session_id, s->runs + 1, name);
+    int failed = write_head(d, s, e);
+    if (!failed && (fstat(d->fd, &st) || renameat(d->dir_fd, draft, d->dir_fd, name)))
+        failed = err_sys(e, errno, "write a snapshot of a session");
+    if (failed) {
+        sleeper_abandon(d);
+        return -1;
+    }
+    (void)close(d->fd);
+    d->fd = -1;
+    *ret_size = (uint64_t)st.st_blocks * 512;
+    return 0;
+}
+
 int sleeper_commit(struct sleeper_draft *d, const struct sleeper *s, uint64_t *ret_size,
                    struct err *e)
 {
@@ -144,15 +189,15 @@ static int read_head(int fd, uint64_t file_len, struct sleeper *ret, struct err 
     return sleeper_get(bytes, sizeof head + more, file_len, ret, e);
 }
 
-/* Opens the file; the descriptor is at the body then. */
-static int open_head(int dir_fd, const char *session_id, struct sleeper *ret, struct stat *ret_st,
-                     int *ret_fd, struct err *e)
+/* Opens the file, or the snapshot of before that run; the descriptor is at the body then. */
+static int open_head(int dir_fd, const char *session_id, uint64_t before, struct sleeper *ret,
+                     struct stat *ret_st, int *ret_fd, struct err *e)
 {
     char name[FILE_NAME_SIZE];
     struct sleeper s;
     if (!sleeper_is_id(session_id, strlen(session_id)))
         return err_set(e, ERR_INVALID, "not the id of a session");
-    file_name(session_id, "sleep", name);
+    memory_name(session_id, before, name);
     scoped(fd_closep) int fd = below_open(dir_fd, name, O_RDONLY);
     if (fd < 0)
         return err_sys(e, -fd, "open the file of a sleeping session");
@@ -166,20 +211,25 @@ static int open_head(int dir_fd, const char *session_id, struct sleeper *ret, st
         sleeper_done(&s);
         return err_set(e, ERR_DAMAGED, "the file of the sleeping session is another session's");
     }
+    if (before > 0 && s.runs + 1 != before) {
+        sleeper_done(&s);
+        return err_set(e, ERR_DAMAGED, "the snapshot is one of another run");
+    }
+    s.is_past = before > 0 && !(ret_st->st_mode & 0200);
     *ret = s;
     *ret_fd = take_fd(&fd);
     return 0;
 }
 
-int sleeper_open(int dir_fd, const char *session_id, struct sleeper *ret, int *ret_fd,
-                 struct err *e)
+/* The same, with the body's hash checked. */
+static int open_whole(int dir_fd, const char *session_id, uint64_t before, struct sleeper *ret,
+                      struct stat *ret_st, int *ret_fd, struct err *e)
 {
     struct sleeper s;
-    struct stat st;
     uint8_t digest[HASH_LEN];
     uint64_t len;
     scoped(fd_closep) int fd = -1;
-    if (open_head(dir_fd, session_id, &s, &st, &fd, e))
+    if (open_head(dir_fd, session_id, before, &s, ret_st, &fd, e))
         return -1;
     off_t body_at = lseek(fd, 0, SEEK_CUR);
     int failed = hash_fd(fd, s.body_len, digest, &len, e);
@@ -197,15 +247,28 @@ int sleeper_open(int dir_fd, const char *session_id, struct sleeper *ret, int *r
     return 0;
 }
 
-int sleeper_look(int dir_fd, const char *session_id, struct sleeper *ret, uint64_t *ret_size,
+int sleeper_open(int dir_fd, const char *session_id, struct sleeper *ret, int *ret_fd,
                  struct err *e)
 {
     struct stat st;
+    return open_whole(dir_fd, session_id, 0, ret, &st, ret_fd, e);
+}
+
+int sleeper_look_snapshot(int dir_fd, const char *session_id, uint64_t before, struct sleeper *ret,
+                          uint64_t *ret_size, struct err *e)
+{
+    struct stat st;
     scoped(fd_closep) int fd = -1;
-    if (open_head(dir_fd, session_id, ret, &st, &fd, e))
+    if (open_head(dir_fd, session_id, before, ret, &st, &fd, e))
         return -1;
     *ret_size = (uint64_t)st.st_blocks * 512;
     return 0;
+}
+
+int sleeper_look(int dir_fd, const char *session_id, struct sleeper *ret, uint64_t *ret_size,
+                 struct err *e)
+{
+    return sleeper_look_snapshot(dir_fd, session_id, 0, ret, ret_size, e);
 }
 
 bool sleeper_exists(int dir_fd, const char *session_id)
@@ -281,10 +344,83 @@ int sleeper_sync(int dir_fd, struct err *e)
     return fsync(dir_fd) ? err_sys(e, errno, "write the directory of sleeping sessions") : 0;
 }
 
-void sleeper_set_aside(int dir_fd, const char *session_id)
+void sleeper_set_snapshot_aside(int dir_fd, const char *session_id, uint64_t before)
 {
     char name[FILE_NAME_SIZE], bad[FILE_NAME_SIZE];
-    file_name(session_id, "sleep", name);
+    memory_name(session_id, before, name);
     file_name(session_id, "bad", bad);
     (void)renameat(dir_fd, name, dir_fd, bad); /* or it stays, and is refused again */
+}
+
+void sleeper_set_aside(int dir_fd, const char *session_id)
+{
+    sleeper_set_snapshot_aside(dir_fd, session_id, 0);
+}
+
+/* ---- snapshots ---- */
+
+void sleeper_mark_snapshot(int dir_fd, const char *session_id, uint64_t before, bool has_begun)
+{
+    char name[FILE_NAME_SIZE];
+    memory_name(session_id, before, name);
+    (void)!fchmodat(dir_fd, name, has_begun ? 0400 : 0600, 0); /* ours, or it is not there */
+}
+
+int sleeper_sync_snapshot(int dir_fd, const char *session_id, uint64_t before, struct err *e)
+{
+    char name[FILE_NAME_SIZE];
+    memory_name(session_id, before, name);
+    scoped(fd_closep) int fd = below_open(dir_fd, name, O_RDONLY);
+    if (fd < 0)
+        return err_sys(e, -fd, "open a snapshot of a session");
+    return fdatasync(fd) ? err_sys(e, errno, "write a snapshot of a session to disk") : 0;
+}
+
+bool sleeper_to_snapshot(int dir_fd, const char *session_id, uint64_t before)
+{
+    char name[FILE_NAME_SIZE], snapshot[FILE_NAME_SIZE];
+    memory_name(session_id, 0, name);
+    memory_name(session_id, before, snapshot);
+    return renameat(dir_fd, name, dir_fd, snapshot) == 0;
+}
+
+/* In place of a file that is there the two change places, so that this can be taken back. */
+static int take_place(int dir_fd, const char *snapshot, const char *name)
+{
+    if (renameat2(dir_fd, snapshot, dir_fd, name, RENAME_EXCHANGE) == 0)
+        return 0;
+    return renameat(dir_fd, snapshot, dir_fd, name);
+}
+
+int sleeper_from_snapshot(int dir_fd, const char *session_id, uint64_t before, struct sleeper *ret,
+                          uint64_t *ret_size, struct err *e)
+{
+    char name[FILE_NAME_SIZE], snapshot[FILE_NAME_SIZE];
+    struct stat st;
+    struct sleeper s;
+    scoped(fd_closep) int fd = -1;
+    memory_name(session_id, 0, name);
+    memory_name(session_id, before, snapshot);
+    if (open_whole(dir_fd, session_id, before, &s, &st, &fd, e))
+        return -1;
+    int why = fchmod(fd, 0600) || fdatasync(fd) || take_place(dir_fd, snapshot, name) ? errno : 0;
+    if (!why && fsync(dir_fd)) {
+        why = errno;
+        (void)take_place(dir_fd, name, snapshot); /* or it is found asleep at the next start */
+    }
+    if (why) {
+        sleeper_done(&s);
+        return err_sys(e, why, "go back to a snapshot");
+    }
+    (void)unlinkat(dir_fd, snapshot, 0); /* what the session's file was, if there was one */
+    *ret = s;
+    *ret_size = (uint64_t)st.st_blocks * 512;
+    return 0;
+}
+
+void sleeper_remove_snapshot(int dir_fd, const char *session_id, uint64_t before)
+{
+    char name[FILE_NAME_SIZE];
+    memory_name(session_id, before, name);
+    (void)unlinkat(dir_fd, name, 0); /* is not there: so much the better */
 }

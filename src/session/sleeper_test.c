@@ -291,6 +291,90 @@ static void the_longest_list_of_names_fits(void **state)
     assert_int_equal(got.lost.count, NAMES_MAX);
 }
 
+static void a_snapshot_is_named_after_its_session_and_run(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        "ses_7.sleep",    "ses_7.snap",    "ses_7.0.snap",
+        "ses_7.012.snap", "ses_7.1x.snap", "ses_7.12.snap.tmp",
+        ".12.snap",       "SES.12.snap",   "ses_7.1234567890123456789.snap"};
+    char id[ID_SIZE];
+    uint64_t before;
+    assert_true(sleeper_is_snapshot("ses_7.12.snap", id, &before));
+    assert_string_equal(id, "ses_7");
+    assert_int_equal(before, 12);
+    assert_false(sleeper_is_named("ses_7.12.snap", id));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(sleeper_is_snapshot(others[i], id, &before));
+}
+
+static void write_snapshot(const struct scratch *dir, const struct sleeper *s)
+{
+    struct sleeper_draft d;
+    struct err e = {0};
+    uint64_t size = 0;
+    assert_int_equal(sleeper_begin(dir->fd, s, &d, &e), 0);
+    assert_int_equal(write(d.fd, body, sizeof body), sizeof body);
+    assert_int_equal(sleeper_commit_snapshot(&d, s, &size, &e), 0);
+}
+
+static void a_snapshot_becomes_the_file_of_its_session_and_the_other_way_round(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch dir = scratch_new();
+    scoped(sleeper_done) struct sleeper s = sample();
+    struct sleeper got;
+    struct stat st;
+    struct err e = {0};
+    uint64_t size;
+    write_snapshot(&dir, &s);
+    assert_int_equal(sleeper_sync_snapshot(dir.fd, "ses_abc", 18, &e), 0);
+    assert_int_equal(sleeper_look_snapshot(dir.fd, "ses_abc", 18, &got, &size, &e), 0);
+    assert_false(got.is_past);
+    sleeper_done(&got);
+    sleeper_mark_snapshot(dir.fd, "ses_abc", 18, /* has_begun= */ true);
+    assert_int_equal(sleeper_look_snapshot(dir.fd, "ses_abc", 18, &got, &size, &e), 0);
+    assert_true(got.is_past);
+    sleeper_done(&got);
+
+    s.runs = 20; /* what the session sleeps in meanwhile */
+    write_file(&dir, &s);
+    assert_int_equal(sleeper_from_snapshot(dir.fd, "ses_abc", 18, &got, &size, &e), 0);
+    assert_int_equal(got.runs, 17);
+    sleeper_done(&got);
+    assert_int_equal(fstatat(dir.fd, "ses_abc.sleep", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(open_code(&dir, "ses_abc"), ERR_NONE);
+    assert_int_equal(sleeper_look_snapshot(dir.fd, "ses_abc", 18, &got, &size, &e), -1);
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+
+    assert_true(sleeper_to_snapshot(dir.fd, "ses_abc", 18));
+    assert_false(sleeper_exists(dir.fd, "ses_abc"));
+    assert_false(sleeper_to_snapshot(dir.fd, "ses_abc", 18));
+    assert_int_equal(sleeper_look_snapshot(dir.fd, "ses_abc", 18, &got, &size, &e), 0);
+    sleeper_done(&got);
+}
+
+static void a_damaged_snapshot_leaves_the_file_of_its_session_alone(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch dir = scratch_new();
+    scoped(sleeper_done) struct sleeper s = sample();
+    struct sleeper got;
+    struct err e = {0};
+    uint64_t size;
+    write_file(&dir, &s);
+    write_snapshot(&dir, &s);
+    scoped(fd_closep) int fd = openat(dir.fd, "ses_abc.18.snap", O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "!", 1, SLEEPER_HEAD + 8), 1);
+    assert_int_equal(sleeper_from_snapshot(dir.fd, "ses_abc", 18, &got, &size, &e), -1);
+    assert_int_equal(e.code, ERR_DAMAGED);
+    assert_int_equal(open_code(&dir, "ses_abc"), ERR_NONE);
+    sleeper_set_snapshot_aside(dir.fd, "ses_abc", 18);
+    assert_int_equal(faccessat(dir.fd, "ses_abc.bad", F_OK, 0), 0);
+    sleeper_remove_snapshot(dir.fd, "ses_abc", 18); /* is not there any more */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +393,9 @@ int main(void)
         cmocka_unit_test(drafts_of_the_dead_are_swept_and_nothing_else),
         cmocka_unit_test(names_of_files_are_told_from_others),
         cmocka_unit_test(the_longest_list_of_names_fits),
+        cmocka_unit_test(a_snapshot_is_named_after_its_session_and_run),
+        cmocka_unit_test(a_snapshot_becomes_the_file_of_its_session_and_the_other_way_round),
+        cmocka_unit_test(a_damaged_snapshot_leaves_the_file_of_its_session_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,9 +48,8 @@ static void image_from_hex(const char hex[HASH_HEX_SIZE], uint8_t ret[HASH_LEN])
         ret[i] = (uint8_t)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
 }
 
-/* The head of its file, but for the body; lost names that no run has told yet go on. */
-static int make_head(const struct session *s, enum sleeper_kind kind, struct sleeper *ret,
-                     struct err *e)
+/* Lost names that no run has told yet go on. */
+int session_make_head(struct session *s, enum sleeper_kind kind, struct sleeper *ret, struct err *e)
 {
     *ret = (struct sleeper){.kind = kind,
                             .snapshots = s->snapshots,
@@ -79,14 +78,21 @@ static void fall_asleep(struct session *s, uint64_t size)
     session_step(s, LIFE_SLEPT);
 }
 
-static int commit(struct session *s, struct sleeper_draft *d, struct sleeper *head,
-                  const struct rest_report *report, struct session_rest *ret, struct err *e)
+void session_seal_head(struct sleeper *head, const struct rest_report *report)
 {
     head->body_len = report->len;
     memcpy(head->body_sha256, report->sha256, sizeof head->body_sha256);
+}
+
+static int commit(struct session *s, struct sleeper_draft *d, struct sleeper *head,
+                  const struct rest_report *report, struct session_rest *ret, struct err *e)
+{
+    session_seal_head(head, report);
+    undo_sync(s); /* their names are durable with the file's */
     if (sleeper_commit(d, head, &ret->size, e))
         return -1;
     fall_asleep(s, ret->size);
+    undo_slept(s);
     return 0;
 }
 
@@ -96,7 +102,8 @@ static int sleep_as_delta(struct session *s, struct session_rest *ret, struct er
     scoped(sleeper_abandon) struct sleeper_draft draft = SLEEPER_DRAFT_NONE;
     scoped(sleeper_done) struct sleeper head = {0};
     scoped(rest_report_done) struct rest_report report = {0};
-    if (make_head(s, SLEEPER_DELTA, &head, e) || sleeper_begin(s->all->dir_fd, &head, &draft, e) ||
+    if (session_make_head(s, SLEEPER_DELTA, &head, e) ||
+        sleeper_begin(s->all->dir_fd, &head, &draft, e) ||
         kernel_sleep(s->kernel, SLEEP_STAYS, draft.fd, &report, e))
         return -1;
     if (!report.is_refused)
@@ -127,8 +134,8 @@ static int sleep_as_variables(struct session *s, struct session_rest *ret, struc
     scoped(rest_report_done) struct rest_report report = {0};
     scoped(fd_closep) int body = -1;
     if (sleeper_scratch(s->all->dir_fd, &body, e) || kernel_save(s->kernel, body, &report, e) ||
-        make_head(s, SLEEPER_VARIABLES, &head, e) || copy_names(&ret->lost, &report.lost, e) ||
-        names_append(&head.lost, &report.lost, e) ||
+        session_make_head(s, SLEEPER_VARIABLES, &head, e) ||
+        copy_names(&ret->lost, &report.lost, e) || names_append(&head.lost, &report.lost, e) ||
         sleeper_begin(s->all->dir_fd, &head, &draft, e) || copy_bytes(body, draft.fd, e))
         return -1;
     return commit(s, &draft, &head, &report, ret, e);
@@ -136,7 +143,7 @@ static int sleep_as_variables(struct session *s, struct session_rest *ret, struc
 
 /* Who is asleep takes room on the disk. When that is down to its reserve it is better to be awake, as
  * long as there is a choice. */
-static bool is_disk_full(const struct session *s)
+bool session_is_disk_full(const struct session *s)
 {
     struct disk_room room;
     struct err ignored = {0};
@@ -149,7 +156,7 @@ static int lie_down(struct session *s, enum rest_way way, struct session_rest *r
 {
     static const char full[] = "the server's disk is nearly full";
     int failed = 0;
-    if (way == REST_POLITE && is_disk_full(s)) {
+    if (way == REST_POLITE && session_is_disk_full(s)) {
         ret->is_refused = true;
         failed = names_add(&ret->reasons, full, sizeof full - 1, e);
     } else if (s->image[0]) {
@@ -167,13 +174,12 @@ static int lie_down(struct session *s, enum rest_way way, struct session_rest *r
         session_step(s, LIFE_STAY);
         return failed;
     }
-    session_drop_kernel(s);
-    session_step(s, LIFE_LOST);
-    s->owes_loss = true;
-    (void)snprintf(
-        s->note, sizeof s->note,
-        "The session's kernel died when it was put to sleep. Variables are lost; files in "
-        "/mnt/data are kept.");
+    session_lose(s, "The session's kernel died when it was put to sleep");
+    if (s->life == LIFE_ASLEEP) { /* as it was after its last run */
+        *e = (struct err){0};
+        ret->size = s->sleep_bytes;
+        return 0;
+    }
     return failed ? failed : err_set(e, ERR_UNAVAILABLE, "the kernel died when put to sleep");
 }
 
@@ -200,23 +206,28 @@ static bool is_final(const struct err *why)
            why->code == ERR_INVALID;
 }
 
+void session_tell_damage(const struct session *s, const struct err *why)
+{
+    const struct sessions_sink *sink = &s->all->not_woken;
+    if (sink->put)
+        sink->put(sink->arg, s->id, why->text);
+}
+
 /* Cannot be woken: says why, and takes the file out of the way. */
 static int give_up(struct session *s, const struct err *why)
 {
-    const struct sessions_sink *sink = &s->all->not_woken;
     (void)snprintf(
         s->note, sizeof s->note,
         "The session could not be woken (%.90s). Variables are lost; files in /mnt/data are "
         "kept. Define again what you need.",
         why->text);
     sleeper_set_aside(s->all->dir_fd, s->id);
-    if (sink->put)
-        sink->put(sink->arg, s->id, why->text);
+    session_tell_damage(s, why);
     s->needs_sync = true;
     return 1;
 }
 
-/* Woken: the file has served. */
+/* Woken: the file has served, or is from now on a snapshot. */
 static int get_up(struct session *s, struct kernel *k, struct sleeper *head, struct err *e)
 {
     if (copy_names(&head->lost, kernel_lost(k), e))
@@ -226,9 +237,11 @@ static int get_up(struct session *s, struct kernel *k, struct sleeper *head, str
     s->limits = head->limits;
     s->runs = head->runs;
     s->generation = head->generation;
+    uint64_t bytes = s->sleep_bytes;
     s->sleep_bytes = 0;
     pthread_mutex_unlock(&s->lock);
-    sleeper_remove(s->all->dir_fd, s->id);
+    if (!undo_woke(s, bytes))
+        sleeper_remove(s->all->dir_fd, s->id);
     s->needs_sync = true;
     return 0;
 }
@@ -266,6 +279,25 @@ static void note_old(struct session *s, const struct current_image *image, bool 
         "%s from now on may not fit: a new session has the new.",
         has_libraries ? "System libraries" : "Libraries",
         has_libraries ? "loads of those" : "imports");
+}
+
+int session_has_image(struct session *s, uint64_t before, struct err *e)
+{
+    scoped(current_image_done) struct current_image image = CURRENT_IMAGE_NONE;
+    scoped(sleeper_done) struct sleeper head = {0};
+    struct err why = {0};
+    char hex[HASH_HEX_SIZE];
+    uint64_t size;
+    if (sleeper_look_snapshot(s->all->dir_fd, s->id, before, &head, &size, &why) ||
+        head.kind != SLEEPER_DELTA)
+        return 0; /* whoever reads it says what is wrong with it */
+    hash_hex(head.image, hex);
+    if (current_take_id(s->all->current, hex, &image, &why) == 0)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND,
+                   "the snapshot of before run %llu cannot be used: what it was taken under is not "
+                   "there any more (%.100s)",
+                   (unsigned long long)before, why.text);
 }
 
 static int wake_delta(struct session *s, struct sleeper *head, int fd, struct err *e)
@@ -363,9 +395,7 @@ static int write_delta(struct session *s, struct sleeper_draft *draft, int *ret_
     session_step(s, LIFE_BEGIN);
     int failed = kernel_sleep(s->kernel, SLEEP_STAYS, draft->fd, &report, e);
     if (!kernel_is_alive(s->kernel)) {
-        session_drop_kernel(s);
-        s->owes_loss = true;
-        session_step(s, LIFE_LOST);
+        session_lose(s, "The session's kernel died when it was branched");
         return -1;
     }
     session_step(s, LIFE_END);

@@ -30,7 +30,7 @@ SCOPES = ["run", "files:read", "files:write", "share", "audit"]
 RANK = {"": 0, "viewer": 1, "editor": 2, "admin": 3, "owner": 4}
 LEAST = {"read": 1, "write": 2, "admin": 3, "own": 4, "named": 2}
 UNTOLD = {"listEvents", "listWorkspaceAudit", "getIndex", "searchWorkspace"}  # what changes by itself, or by being refused
-FLEETING = {"last_used_at", "used_at", "memory_bytes", "sleep_bytes", "status", "expires_at", "runs", "baked", "state", "views",
+FLEETING = {"last_used_at", "used_at", "memory_bytes", "sleep_bytes", "snapshot_bytes", "status", "expires_at", "runs", "baked", "state", "views",
             "failures", "failing_since", "last_attempt_at", "last_status", "last_error", "next_attempt_at", "delivered_seq"}
 names = (f"name{n}" for n in itertools.count())
 addresses = (f"127.{a}.{b}.{c}" for a in range(1, 250) for b in range(250) for c in range(1, 250))

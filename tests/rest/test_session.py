@@ -150,6 +150,48 @@ class Sessions(unittest.TestCase):
         self.assertFalse(self.d("sleep", id=session)["refused"])
         self.assertEqual(self.d.value(session, "x"), "1")
 
+    RICH = "import pandas as pd; df = pd.DataFrame({'a': range(5)}); g = iter(df.a); next(g); f = open('out', 'w'); f.write('one')"
+
+    def test_a_snapshot_survives_sleep_with_all_there_was(self):
+        session = self.d.start(snapshots=3)
+        self.d.run(session, self.RICH)
+        self.d("settle", id=session)
+        self.d.run(session, "df = None; next(g); f.close()")
+        self.d("settle", id=session)
+        self.d("sleep", id=session)
+        self.d.value(session, "x = 3")
+        self.d("rollback", id=session, run=2)
+        run = self.d.run(session, "f.write('two'); f.close(); next(g), df.a.sum(), open('out').read()")
+        self.assertEqual((run["state"], run["lost"]), ("woken", []))
+        self.assertEqual(run["result"]["text/plain"], "(1, 10, 'onetwo')")
+
+    def test_a_snapshot_survives_the_end_of_the_kernel(self):
+        for code, end in ("import os; os._exit(3)", "crashed"), ("x = [b'x' * (1 << 20) for _ in range(999)]", "memory"):
+            with self.subTest(end):
+                session = self.d.start(snapshots=2, limits={"memory_mb": 256})
+                self.d.value(session, "x = 1")
+                self.d("settle", id=session)
+                run = self.d.run(session, code)
+                if run["end"] == "error":
+                    continue  # MemoryError: nothing has ended
+                self.assertEqual((run["end"], run["state"]), (end, "lost"))
+                self.assertIn("back by 1 run ", run["hint"])
+                self.d("rollback", id=session, run=2)
+                run = self.d.run(session, "x")
+                self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", "1"))
+
+    def test_rolled_back_to_the_same_snapshot_it_is_the_same_again(self):
+        session = self.d.start(snapshots=3)
+        self.d.value(session, "import random; random.seed(1); x = 0")
+        self.d("settle", id=session)
+        self.d("sleep", id=session)
+        seen = []
+        for _ in range(3):
+            seen.append(self.d.value(session, "x += 1; (x, random.random())"))
+            self.d("sleep", id=session)
+            self.d("rollback", id=session, run=2)
+        self.assertEqual(len(set(seen)), 1)
+
     def spoil(self, session, how):
         self.d.value(session, "x = 1")
         self.d("sleep", id=session)
