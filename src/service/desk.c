@@ -74,7 +74,7 @@ int desk_open(const struct desk_options *options, struct desk **ret, struct err 
         return fault(e);
     }
     d->has_others = d->is_behind = !d->is_new; /* that is not written down */
-    if (!d->is_new && desk_load_own(d, e)) {
+    if (!d->is_new && (desk_load_own(d, e) || desk_load_undo(d, e))) {
         desk_close(d);
         return -1;
     }
@@ -409,6 +409,7 @@ int desk_rest(struct desk *d, struct session *session, struct err *e)
     if (!failed && d->working && !desk_has_kernel(session)) {
         failed = desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, &found, e);
         capture_done(&found);
+        desk_sync_undo(d);
         if (!failed)
             rest_thin(d, session);
         if (d->is_overlay) {

@@ -4,6 +4,7 @@
  *     DATA/live/SES/work     overlayfs's own: only where the copy is an overlay (session/working.h)
  *     DATA/live/SES/awake    there while a kernel may write, and as long as something in the copy could not be
  *                            kept: what a server finds when it starts
+ *     DATA/live/SES/undo     what the last runs changed, as it was before (desk_undo_file.c)
  *
  * A copy is plain while its workspace is small; otherwise it lies over a checkout (checkout.h), so that
  * a session begins at once however much there is, and costs what it changed itself. A plain one moves to
@@ -119,7 +120,12 @@ int desk_glance(struct desk *d, const struct author *author, struct err *e);
 /* No kernel writes to it any more: keeps what is there, lets go of the layers. */
 int desk_rest(struct desk *d, struct session *session, struct err *e);
 
-/* The files as they were before run number `run`; what could not be brought back is counted. */
+/* The session has had so many runs: what is known of later ones (the server died before the session could be
+ * kept as they left it) is undone with the last of those. 0: nothing can be undone. After desk_open. */
+void desk_has_run(struct desk *d, uint64_t runs);
+
+/* The files as they were before run number `run`, also after a sleep and a restart of the server. A content
+ * that was purged meanwhile does not come back: then the file stays as it is, which is logged. */
 int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e);
 
 /* A second copy, for a session that branches from this one, and what to start it with. `to` was just

@@ -1,5 +1,5 @@
 /* desk_int.h -- the inside of a desk: desk.c (its life), desk_keep.c (to the workspace), desk_bring.c
- * (from the workspace), desk_thin.c (what it need not have itself), desk_pen.c (in whose name), desk_uncover.c, desk_undo.c (back), desk_own.c (whose path is whose), desk_reads.c (what runs read), desk_tell.c (what happened). */
+ * (from the workspace), desk_thin.c (what it need not have itself), desk_pen.c (in whose name), desk_uncover.c, desk_undo.c (back), desk_undo_file.c (what that needs, on disk), desk_own.c (whose path is whose), desk_reads.c (what runs read), desk_tell.c (what happened). */
 #ifndef SERVICE_DESK_INT_H
 #define SERVICE_DESK_INT_H
 
@@ -18,9 +18,11 @@ struct undone_path {
     bool was_there;
     struct content content;
     int64_t changed_us;
+    uint64_t rev; /* at which the workspace had that content at the path; 0: under another */
 };
 struct undone {
     uint64_t run;
+    uint64_t place; /* of its file among all, by when it was kept; 0: it has none */
     struct undone_path *paths;
     size_t count;
 };
@@ -53,6 +55,8 @@ struct desk {
     struct undone before;   /* what was changed since the last run that can be undone */
     struct undone *undo;    /* oldest first */
     size_t undo_count;
+    uint64_t undo_places; /* given so far */
+    size_t before_saved;  /* so many paths of `before` are on disk */
 };
 
 /* All with the lock held. */
@@ -65,6 +69,14 @@ bool desk_base_of(const struct desk *d, const char *path, struct content *ret,
 int desk_remember(struct desk *d, const char *path, struct err *e); /* it is about to be told */
 /* What was remembered until now is what run number `run` changed; 0: of no run, it stays. */
 int desk_push_undo(struct desk *d, uint64_t run, struct err *e);
+
+/* desk_undo_file.c. The same on disk, in DATA/live/SES/undo. What cannot be written is logged. */
+void desk_save_before(struct desk *d);                   /* in front of the commit */
+void desk_number_before(struct desk *d, uint64_t run);   /* the run is over */
+void desk_drop_undone(struct desk *d, struct undone *u); /* and its file */
+void desk_drop_before(struct desk *d);
+void desk_sync_undo(struct desk *d);
+int desk_load_undo(struct desk *d, struct err *e);
 
 /* desk_own.c. The path's base: when the session last committed it, or what the whole copy shows. */
 const struct session_path *desk_own(const struct desk *d, const char *path);

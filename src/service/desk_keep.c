@@ -326,6 +326,8 @@ static int finish(struct keeping *k, struct err *e)
 {
     if (!k->commit || commit_count(k->commit) == 0)
         return 0;
+    if (k->kind != COMMIT_ROLLBACK)
+        desk_save_before(k->d);
     if (commit_finish(k->commit, e))
         return -1;
     /* Nobody else has committed in between: there is nothing of others to be brought. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "service/desk_int.h"
 #include "service/service_int.h"
 #include "store/meta_files.h"
@@ -48,7 +49,9 @@ int desk_remember(struct desk *d, const char *path, struct err *e)
     *p = (struct undone_path){.path = strdup(path)};
     if (!p->path)
         return err_set(e, ERR_NO_MEMORY, "keep the files");
+    const struct session_path *own = desk_own(d, path);
     p->was_there = desk_base_of(d, path, &p->content, &p->changed_us);
+    p->rev = !own ? d->base : own->aside ? 0 : own->rev;
     u->count++;
     return 0;
 }
@@ -57,13 +60,13 @@ int desk_push_undo(struct desk *d, uint64_t run, struct err *e)
 {
     if (d->undo_max == 0 || run == 0)
         return 0;
-    if (!d->undo && !(d->undo = calloc(d->undo_max + 1, sizeof *d->undo)))
+    if (!d->undo && !(d->undo = calloc(d->undo_max + 2, sizeof *d->undo)))
         return err_set(e, ERR_NO_MEMORY, "keep the files");
-    d->before.run = run;
+    desk_number_before(d, run);
     d->undo[d->undo_count++] = d->before;
     d->before = (struct undone){0};
     if (d->undo_count > d->undo_max) {
-        undone_done(&d->undo[0]);
+        desk_drop_undone(d, &d->undo[0]);
         memmove(d->undo, d->undo + 1, --d->undo_count * sizeof *d->undo);
     }
     return 0;
@@ -71,10 +74,30 @@ int desk_push_undo(struct desk *d, uint64_t run, struct err *e)
 
 /* ---- going back ---- */
 
+/* Whether the workspace has forgotten for good what the path was; until it is collected, the content may still
+ * be there. */
+static bool is_purged(const struct desk *d, const struct undone_path *p)
+{
+    struct version_row v;
+    struct err why = {0};
+    if (p->rev == 0)
+        return false;
+    if (meta_version_at(d->service->o.meta, d->workspace, p->path, p->rev, &v, &why))
+        return why.code == ERR_NOT_FOUND;
+    bool is_same = memcmp(v.content.sha256, p->content.sha256, HASH_LEN) == 0;
+    version_row_done(&v);
+    return !is_same;
+}
+
 static int put_back(struct bringing *b, const struct undone *u, struct err *e)
 {
     for (size_t i = u->count; i-- > 0;) {
         const struct undone_path *p = &u->paths[i];
+        if (p->was_there && is_purged(b->d, p)) {
+            log_line(b->d->service->o.log, LOG_WARNING, "a purged file is not rolled back",
+                     LOG_STR("session", b->d->session), LOG_STR("path", p->path));
+            continue;
+        }
         if (p->was_there ? bringing_put(b, p->path, &p->content, p->changed_us, e)
                          : bringing_remove(b, p->path, e))
             return -1;
@@ -109,12 +132,10 @@ int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err 
     bringing_done(&b);
     if (!failed) {
         while (d->undo_count > 0 && d->undo[d->undo_count - 1].run >= run)
-            undone_done(&d->undo[--d->undo_count]);
-        undone_done(&d->before);
-        d->before = (struct undone){0};
+            desk_drop_undone(d, &d->undo[--d->undo_count]);
+        desk_drop_before(d);
         failed = desk_commit(d, &author, COMMIT_ROLLBACK, 0, NULL, e);
-        undone_done(&d->before);
-        d->before = (struct undone){0};
+        desk_drop_before(d);
     }
     pthread_mutex_unlock(&d->lock);
     workspace_row_done(&ws);

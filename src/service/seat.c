@@ -170,14 +170,26 @@ int seat_restart(struct seat *seat, struct err *e)
     return failed;
 }
 
+/* The memory. One of which no copy waits any more wakes from the snapshot's file, so that its files can be put
+ * back in every kind of working copy. */
+static int go_back(struct seat *seat, uint64_t run, struct err *e)
+{
+    const struct jail_data *data;
+    int failed = room_enter_now(seat, e) || session_rollback(seat->session, run, e);
+    if (!failed && !is_awake(seat))
+        failed = seat_ready(seat, &data, e) || session_wake(seat->session, data, e);
+    room_leave(seat);
+    return failed ? -1 : 0;
+}
+
 /* Memory goes back first, since that alone can say no; then its runs are marked, and nothing that stands on them
  * can be written down any more; then the files, of which every version is kept. A server that is killed on the
- * way loses the variables in any case. Killed before the mark nothing was undone; after it, the workspace
+ * way finds the session as its last snapshot says. Killed before the mark nothing was undone; after it, the workspace
  * may still have files as the undone runs left them. A mark that could not be written is made up for
  * by the next run (store/meta_lineage.h). */
 static int roll_back(struct seat *seat, uint64_t first, uint64_t last, struct err *e)
 {
-    return session_rollback(seat->session, first, e) ||
+    return go_back(seat, first, e) ||
                    meta_runs_undo(seat->service->o.meta, seat->id, first, last, clock_wall_us(),
                                   e) ||
                    desk_undo(seat->desk, seat->session, first, e)

@@ -140,6 +140,7 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
                                       .workspace = seat->workspace,
                                       .pen = pen,
                                       .undo_max = seat->snapshots};
+    struct session_info info;
     bool is_lost = !is_new && row->used_us > row->created_us;
     if (desk_open(&desk, &seat->desk, e) ||
         session_place(s->o.engine, seat->id, &options, is_lost, &seat->session, e)) {
@@ -147,6 +148,8 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
         free_seat(seat);
         return -1;
     }
+    session_look(seat->session, &info);
+    desk_has_run(seat->desk, info.runs);
     *ret = seat;
     return 0;
 }
