@@ -13,13 +13,17 @@
 
 enum {
     THREAD_STACK_SIZE = 4 << 20,
-    MARGIN = 16 << 20,  /* that code does not get of the limit, and of the rest ... */
-    MARGIN_SHARE = 128, /* ... one part in so many, for page tables ... */
-    MARGIN_MOST = 8,    /* ... but no more than one in so many of it all */
-    CHANGED = 24 << 20, /* of an image, sooner or later, by any code ... */
-    CHANGED_SHARE = 4,  /* ... but no more than this share of the limit is kept for that */
-    ALWAYS = 1 << 20,   /* that it may ask for in any case: enough to look around and delete */
+    MARGIN = 16 << 20,      /* that code does not get of the limit, and of the rest ... */
+    MARGIN_SHARE = 128,     /* ... one part in so many, for page tables ... */
+    MARGIN_MOST = 8,        /* ... but no more than one in so many of it all */
+    CHANGED = 24 << 20,     /* of an image, sooner or later, by any code ... */
+    CHANGED_SHARE = 4,      /* ... but no more than this share of the limit is kept for that */
+    CHILD_LEAST = 16 << 20, /* enough for a Python */
+    ALWAYS = 1 << 20,       /* that it may ask for in any case: enough to look around and delete */
 };
+
+/* What a process may have that is executed from here; as of the last run. */
+static uint64_t for_child = RLIM_INFINITY;
 
 /* What counts as data, and what is in memory of it and of the stacks. */
 struct held {
@@ -62,10 +66,16 @@ void growth_limit(void)
     uint64_t changed = rest_is_image() ? between(0, memory / CHANGED_SHARE, CHANGED) : 0;
     uint64_t used = between(changed, held.resident, memory) + margin;
     uint64_t left = used < memory ? memory - used : 0;
+    for_child = between(CHILD_LEAST, left, memory);
     uint64_t most = limit.rlim_max - margin; /* however little of what it has is in memory */
     if (held.data + left > most)
         left = most > held.data ? most - held.data : 0;
     set_soft(&limit, held.data + (left > ALWAYS ? left : ALWAYS));
+}
+
+uint64_t growth_for_child(void)
+{
+    return for_child;
 }
 
 void growth_free(void)

@@ -12,8 +12,13 @@
 #ifndef KERNEL_GROWTH_H
 #define KERNEL_GROWTH_H
 
+#include <stdint.h>
+
 void growth_limit(void); /* before code of the session */
 void growth_free(void);  /* after it */
+
+/* What a process may ask for that is executed now. May be called in a child that shares our memory. */
+uint64_t growth_for_child(void);
 
 /* Threads get smaller stacks than the main one: a whole stack counts as data, although next to nothing of it is used. Before
  * the first thread. */

@@ -47,6 +47,7 @@ need('RLIMIT_NPROC', 0 < limit('RLIMIT_NPROC') <= 1 << 16)
 need('RLIMIT_MEMLOCK', limit('RLIMIT_MEMLOCK') in range(0, 1 << 24))
 need('RLIMIT_MSGQUEUE', limit('RLIMIT_MSGQUEUE') == 0)
 need('RLIMIT_SIGPENDING', 0 < limit('RLIMIT_SIGPENDING') <= 4096)
+need('RLIMIT_DATA', 0 < limit('RLIMIT_DATA') <= 1 << 40)
 need('RLIMIT_RTPRIO', limit('RLIMIT_RTPRIO') == 0)
 
 extra = []
