@@ -134,13 +134,12 @@ static void keep_files(struct job *j, struct run *run)
         "/mnt/data, and are saved with its next run that works.");
 }
 
-/* With the seat's turn. Room first: who has a slot then waits for nobody, so slots become free. */
+/* With the seat's turn, and room. */
 static int run_in_slot(struct job *j, struct err *e)
 {
     struct run run = {0};
     struct service *s = j->service;
-    if (advance(j, JOB_AT_GATE, e) || room_enter(j->seat, &j->room, e) ||
-        gate_enter(&s->gate, j->who.principal, clock_us() + SLOT_WAIT_US, &j->pass, e))
+    if (gate_enter(&s->gate, j->who.principal, clock_us() + SLOT_WAIT_US, &j->pass, e))
         return -1;
     int failed = run_code(j, &run, e);
     gate_leave(&s->gate, &j->pass);
@@ -157,6 +156,16 @@ static int run_in_slot(struct job *j, struct err *e)
     return 0;
 }
 
+/* Room comes first: who has a slot then waits for nobody, so slots become free. */
+static int run_in_room(struct job *j, struct err *e)
+{
+    if (advance(j, JOB_AT_GATE, e) || room_enter(j->seat, &j->room, e))
+        return -1;
+    int failed = run_in_slot(j, e);
+    room_leave(j->seat);
+    return failed;
+}
+
 static int run_in_turn(struct job *j, struct err *e)
 {
     bool is_closed;
@@ -167,8 +176,7 @@ static int run_in_turn(struct job *j, struct err *e)
     if (!failed && is_closed)
         failed = err_set(e, ERR_NOT_FOUND, "session %s was closed", j->seat->id);
     if (!failed)
-        failed = run_in_slot(j, e);
-    room_leave(j->seat);
+        failed = run_in_room(j, e);
     turn_leave(&j->seat->turn, &j->place);
     room_changed(j->service);
     return failed;
