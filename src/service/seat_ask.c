@@ -129,5 +129,6 @@ int seat_ask(struct seat *seat, const struct who *who, const struct seat_questio
     else if (!is_closed && !is_known)
         set_alarm_again(seat);
     turn_leave(&seat->turn, &place);
+    room_changed(seat->service);
     return failed;
 }
