@@ -116,7 +116,9 @@ open('f', 'w').write('x')
 while True:
     try: time.sleep(60)
     except BaseException: pass""", "timeout", {"timeout_s": 1}),
-        "memory": ("open('f', 'w').write('x'); b = b'x' * (3 << 30)", "memory", {}),
+        "memory": ("open('f', 'w').write('x')\nimport mmap; m = mmap.mmap(-1, 1 << 29)\nfor i in range(0, len(m), 4096): m[i] = 1",
+                   "memory", {}),
+        "refused": ("open('f', 'w').write('x'); b = b'x' * (3 << 30)", "error", {}),
         "segfault": ("open('f', 'w').write('x'); import ctypes; ctypes.string_at(0)", "crashed", {}),
         "exit": ("f = open('f', 'w'); f.write('x'); f.flush(); import os; os._exit(3)", "crashed", {}),
         "error": ("open('f', 'w').write('x'); 1/0", "error", {}),

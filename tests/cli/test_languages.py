@@ -64,8 +64,8 @@ class Languages(Case):
     def test_limits_hold(self):
         run = self.checked("-l", "bash", "-c", "yes | head -c 200M", code=139)
         self.assertEqual("output_limit", run["end"])
-        run = self.checked("-l", "bash", "-c", "head -c 1G /dev/zero | tail -c 1G | wc -c", "--memory", "128",
-                           code=137)
+        hold = "python3 -c \"x = bytearray(b'x') * (60 << 20); import time; time.sleep(60)\""
+        run = self.checked("-l", "bash", "-c", f"for i in 1 2 3; do {hold} & done; wait", "--memory", "128", code=137)
         self.assertEqual("memory", run["end"])
         fill = "for i in 1 2 3 4 5 6; do head -c 8M /dev/zero > big$i; done; sleep 20"
         run = self.checked("-l", "bash", "-c", fill, "--disk", "16M", code=138)
