@@ -275,6 +275,11 @@ class World:
         return {**key, "secret": secret}
 
 
+def looked():
+    """Of an answer about what is in a session, how it came about."""
+    return {"status": "idle", "is_current": True, "as_of": now()}
+
+
 def shown(session):
     return {k: v for k, v in session.items() if k not in ("space", "files", "past", "workspace")}
 
@@ -429,7 +434,7 @@ class Handler(Asks, Files, http.server.BaseHTTPRequestHandler):
         if rest[1:] == ["variables"]:
             names = {k: v for k, v in session["space"].items() if not k.startswith("_") and not callable(v)}
             listed = [{"name": k, "type": type(v).__name__, "repr": repr(v)} for k, v in names.items()]
-            return 200, {"variables": listed, "count": len(listed)}
+            return 200, {"variables": listed, "count": len(listed), **looked()}
         return 200, shown(session)
 
     def patch_sessions(self, rest, _, request):
@@ -495,19 +500,19 @@ class Handler(Asks, Files, http.server.BaseHTTPRequestHandler):
         prefix = text[len(text.rstrip("abcdefghijklmnopqrstuvwxyz_0123456789äöü")):]
         names = [k for k in session["space"] if not k.startswith("_")] + ["print", "property"]
         return 200, {"matches": sorted(n for n in names if n.startswith(prefix)),
-                     "cursor_start": len(text) - len(prefix), "cursor_end": len(text)}
+                     "cursor_start": len(text) - len(prefix), "cursor_end": len(text), **looked()}
 
     def session_inspect(self, session, request):
         name = request["code"]
         if name == "len":
             return 200, {"found": True, "name": "len", "type": "builtin_function_or_method",
                          "repr": "<built-in function len>", "signature": "(obj, /)",
-                         "doc": "Return the number of items in a container.", "source": ""}
+                         "doc": "Return the number of items in a container.", "source": "", **looked()}
         if name not in session["space"]:
-            return 200, {"found": False}
+            return 200, {"found": False, **looked()}
         value = session["space"][name]
         return 200, {"found": True, "name": name, "type": type(value).__name__, "repr": repr(value),
-                     "signature": None, "doc": "", "source": ""}
+                     "signature": None, "doc": "", "source": "", **looked()}
 
     # ---- runs
 
