@@ -1,4 +1,5 @@
 """Code that makes objects which do their worst when they are looked at: hostile(act), for each of ACTS."""
+from base import IMAGES, ApiTest, Client, eventually
 
 CODE = r'''
 import ctypes, os, re, signal, subprocess, sys, threading, time
@@ -52,3 +53,21 @@ open("there", "w").write("there")
 ACTS = ("spin stop crash grow copy text threads child process kill kill_all kill_group kill_parent write remove close "
         "shout forge leave leave_loudly quit recurse").split()
 SLOW = {"spin", "stop", "close", "forge", "copy", "grow"}  # those that cost a budget of time
+
+
+class Looking(ApiTest):
+    """A server that starts sessions as it will start all others: it may take a moment to see that an image is good."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        client = Client(cls.server)
+
+        def is_ready():
+            session = client.session()
+            is_baked = client.ok("GET", "/api/v1/sessions/" + session)["baked"]
+            client.ok("DELETE", "/api/v1/sessions/" + session, status=204)
+            return is_baked or IMAGES == "off"
+
+        eventually(is_ready, 60)
+        client.close()

@@ -2,9 +2,9 @@
 import concurrent.futures
 import time
 
-from base import ApiTest, Client
+from base import Client
 from mcp import Modern
-from objects import ACTS, CODE, SLOW
+from objects import ACTS, CODE, SLOW, Looking
 
 ONE = "/api/v1/sessions/"
 ALIVE = ("print(born == os.getpid(), len(kept), os.path.exists('written'), open('there').read(), threading.active_count(), "
@@ -12,7 +12,7 @@ ALIVE = ("print(born == os.getpid(), len(kept), os.path.exists('written'), open(
 AT_ONCE = 6
 
 
-class Hostile(ApiTest):
+class Hostile(Looking):
     settings = {"limits.live_max": 64}
 
     def looks(self, client):

@@ -3,9 +3,9 @@ import concurrent.futures
 import time
 import unittest
 
-from base import IMAGES, ApiTest, Client, eventually
+from base import IMAGES, Client, eventually
 from mcp import Modern
-from objects import CODE
+from objects import CODE, Looking
 
 ONE = "/api/v1/sessions/"
 MOMENT_S = 2  # what is answered at once takes some milliseconds; a run that is waited for, longer than this
@@ -14,7 +14,7 @@ MOMENT_S = 2  # what is answered at once takes some milliseconds; a run that is 
 sleeps = unittest.skipIf(IMAGES == "off", "without an image no session sleeps")
 
 
-class States(ApiTest):
+class States(Looking):
     def session(self, **wishes):
         """Gone when the test is: a server that stops would save what these hold."""
         session = self.client.session(**wishes)
