@@ -114,14 +114,14 @@ static int remove_marks(int data_fd, bool *ret_is_fit, struct err *e)
     return 0;
 }
 
-/* Files of the head that the copy had and the session has deleted, which was not kept. */
-static int put_whiteouts(struct desk *d, int data_fd, struct err *e)
+/* For files of the head below `prefix` that the copy had and the session has deleted, which was not kept. */
+static int put_whiteouts(const struct desk *d, int data_fd, const char *prefix, struct err *e)
 {
     char *after = NULL;
     int failed = 0;
     do {
         struct file_rows rows;
-        const struct file_query query = {.prefix = "", .after = after, .limit = PAGE_MAX};
+        const struct file_query query = {.prefix = prefix, .after = after, .limit = PAGE_MAX};
         char *next = NULL;
         failed = meta_file_list(d->service->o.meta, d->workspace, &query, &rows, &next, e);
         free(after);
@@ -147,7 +147,7 @@ static int become_upper(struct desk *d, int data_fd, struct err *e)
         return -1;
     if (!is_fit)
         return 0;
-    if (put_whiteouts(d, data_fd, e))
+    if (put_whiteouts(d, data_fd, /* prefix= */ "", e))
         return -1;
     if (mkdirat(d->dir_fd, "work", 0700) && errno != EEXIST)
         return err_sys(e, errno, "make the session's directory");
@@ -197,6 +197,21 @@ static bool is_of_others(const struct desk *d, const char *path, const struct wa
     return is_same;
 }
 
+/* A directory of the upper layer hides all that is below it: those that a session makes do, and those that are
+ * made on the way to what is brought. From now on it hides only what the session has deleted. */
+static int open_up(const struct desk *d, int data_fd, const char *path, struct err *e)
+{
+    static const char opaque[] = "user.overlay.opaque";
+    char place[PATH_MAX], prefix[PATH_MAX], value;
+    int len = snprintf(place, sizeof place, "/proc/self/fd/%d/%s", data_fd, path);
+    (void)snprintf(prefix, sizeof prefix, "%s/", path);
+    if ((size_t)len >= sizeof place || lgetxattr(place, opaque, &value, 1) < 0)
+        return 0;
+    if (put_whiteouts(d, data_fd, prefix, e))
+        return -1;
+    return lremovexattr(place, opaque) ? err_sys(e, errno, "open a directory of a layer") : 0;
+}
+
 static int let_go(const struct desk *d, int data_fd, struct err *e)
 {
     scoped(walk_freep) struct walk *w = NULL;
@@ -210,10 +225,11 @@ static int let_go(const struct desk *d, int data_fd, struct err *e)
     while (walk_next(w, &entry)) {
         if (entry.error || entry.is_other_mount || !walk_path_set(path, &entry))
             continue;
-        if (S_ISDIR(entry.st.stx_mode))
-            (void)walk_enter(w); /* what is closed to us is not looked at */
-        else if (S_ISREG(entry.st.stx_mode) &&
-                 (is_draft(entry.name) || is_of_others(d, path->text, &entry, walk_dir(w), names)))
+        bool is_dir = S_ISDIR(entry.st.stx_mode);
+        if (is_dir && walk_enter(w) == 0 && open_up(d, data_fd, path->text, e))
+            return -1;
+        if (S_ISREG(entry.st.stx_mode) &&
+            (is_draft(entry.name) || is_of_others(d, path->text, &entry, walk_dir(w), names)))
             (void)unlinkat(walk_dir(w), entry.name, 0); /* it costs more than it has to */
     }
     return 0;
