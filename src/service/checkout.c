@@ -316,6 +316,10 @@ int checkout_take(struct checkouts *c, const struct workspace_row *ws, struct ch
     *ret = (struct checkout){.shelf = shelf};
     pthread_mutex_lock(&shelf->lock);
     int failed = bring_to_head(c, shelf, ws, e);
+    if (failed && e->code == ERR_NO_SPACE && shelf->top) {
+        *e = (struct err){0}; /* what there was before is of use, too */
+        failed = 0;
+    }
     assert(failed || shelf->top);
     for (struct layer *l = failed ? NULL : shelf->top; l; l = l->below) {
         l->refs++;

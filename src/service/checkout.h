@@ -43,7 +43,8 @@ struct checkout {
     uint64_t rev; /* what it shows */
 };
 
-/* The head of `ws`. Fails with what the disk or the store fails with. */
+/* The head of `ws`; or, when there is no room on the disk for what is new, the newest there is: look at rev.
+ * Fails with what the disk or the store fails with. */
 int checkout_take(struct checkouts *c, const struct workspace_row *ws, struct checkout *ret,
                   struct err *e);
 /* The same once more, for another who holds it. */

@@ -19,7 +19,11 @@
 #include "session/working.h"
 #include "workspace/files.h"
 
-enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, NEWS_PAGE = 1000 };
+enum {
+    OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+    NEWS_PAGE = 1000,
+    BLOCK = 4096,
+};
 static const char awake[] = "awake";
 
 /* That we may not is our own fault, not something a client could do anything about. */
@@ -207,11 +211,13 @@ static int begin_new(struct desk *d, const struct workspace_row *ws, struct err 
     if (!d->is_overlay && ws->rev > 0 && desk_fill(d, ws, e))
         return -1;
     d->is_known = true;
-    if (desk_mount(d, ws, e) ||
-        (ws->rev > 0 && meta_session_set_base(d->service->o.meta, d->session, ws->rev,
-                                              /* paths= */ NULL, 0, /* is_all= */ false, e)))
+    if (desk_mount(d, ws, e))
         return -1;
-    d->base = ws->rev;
+    uint64_t rev = d->is_overlay ? d->checkout.rev : ws->rev;
+    if (rev > 0 && meta_session_set_base(d->service->o.meta, d->session, rev, /* paths= */ NULL, 0,
+                                         /* is_all= */ false, e))
+        return -1;
+    d->base = rev;
     d->is_new = false;
     return 0;
 }
@@ -282,17 +288,15 @@ static int make_ready(struct desk *d, struct session *session, const struct work
     bool is_at_rest = !desk_has_kernel(session);
     if (is_at_rest && choose_kind(d, ws, e))
         return -1;
-    if (d->is_new)
-        return begin_new(d, ws, e);
-    if ((is_at_rest || !d->working) && desk_mount(d, ws, e))
+    if (d->is_new ? begin_new(d, ws, e) : (is_at_rest || !d->working) && desk_mount(d, ws, e))
         return -1;
     if (!d->is_known && recover(d, e))
         return -1;
     if (is_at_rest && move_to_layers(d, ws, e))
         return -1;
-    return (d->base < ws->rev || d->is_behind) && !d->pen.is_blind
-               ? desk_catch_up(d, session, ws, /* is_all= */ false, e)
-               : 0;
+    bool is_old = d->base < ws->rev || d->is_behind ||
+                  (is_at_rest && d->is_overlay && d->checkout.rev < ws->rev);
+    return is_old && !d->pen.is_blind ? desk_catch_up(d, session, ws, /* is_all= */ false, e) : 0;
 }
 
 int desk_ready(struct desk *d, struct session *session, const struct jail_data **ret, struct err *e)
@@ -309,47 +313,49 @@ int desk_ready(struct desk *d, struct session *session, const struct jail_data *
     return failed ? -1 : 0;
 }
 
-/* How much of others would have to be copied; stops when it is more than `enough`. */
-static int count_news(struct desk *d, uint64_t enough, uint64_t *ret_bytes, uint64_t *ret_files,
-                      struct err *e)
+/* Bytes of others, in blocks, that would have to be copied; stops when it is more than `enough`. */
+static int count_news(const struct desk *d, uint64_t enough, uint64_t *ret, struct err *e)
 {
-    uint64_t after = d->base;
-    *ret_bytes = *ret_files = 0;
-    for (bool has_more = true; has_more && *ret_bytes <= enough;) {
+    uint64_t since = d->base, after = since, bytes = 0;
+    for (bool has_more = true; has_more && bytes <= enough;) {
         struct file_rows rows;
-        if (meta_file_changes_after(d->service->o.meta, d->workspace, d->base, after, NEWS_PAGE,
+        if (meta_file_changes_after(d->service->o.meta, d->workspace, since, after, NEWS_PAGE,
                                     &rows, e))
             return -1;
         for (size_t i = 0; i < rows.count; i++) {
             const struct file_row *f = &rows.items[i];
+            bool is_news = f->kind == FILE_REGULAR && f->rev > desk_since(d, f->path);
+            if (f->state == FILE_LIVE && is_news)
+                bytes += (f->content.size + BLOCK - 1) / BLOCK * BLOCK;
             after = f->rev;
-            if (f->state != FILE_LIVE || f->kind != FILE_REGULAR ||
-                f->rev <= desk_since(d, f->path))
-                continue;
-            *ret_bytes += f->content.size;
-            ++*ret_files;
         }
         has_more = rows.has_more;
         file_rows_done(&rows);
     }
+    *ret = bytes + d->behind_bytes;
     return 0;
 }
 
+/* Writing down what it has in memory must not cost more than the copies. */
 bool desk_wants_layers(struct desk *d, struct session *session)
 {
     struct workspace_row ws;
     struct session_info info;
-    uint64_t bytes = 0, files = 0;
+    uint64_t bytes = 0;
     struct err ignored = {0}; /* then files are copied */
     session_look(session, &info);
     if (!life_has_kernel(info.life) || info.snapshots > 0 ||
         files_workspace_known(d->service->o.files, d->workspace, &ws, &ignored))
         return false;
+    uint64_t enough =
+        info.memory_bytes > DESK_PLAIN_BYTES ? info.memory_bytes : (uint64_t)DESK_PLAIN_BYTES;
     pthread_mutex_lock(&d->lock);
-    bool is_so = d->base < ws.rev && desk_may_layer(d, &ws) &&
-                 count_news(d, DESK_PLAIN_BYTES + info.memory_bytes, &bytes, &files, &ignored) == 0;
-    is_so = is_so && bytes > info.memory_bytes &&
-            (d->copied_bytes + bytes > DESK_PLAIN_BYTES || files > DESK_PLAIN_FILES);
+    bool is_so = (d->base < ws.rev || d->is_behind) && desk_may_layer(d, &ws) &&
+                 count_news(d, enough, &bytes, &ignored) == 0 && bytes > 0 &&
+                 d->copied_bytes + bytes > enough &&
+                 files_check_room(d->service->o.files, ROOM_FOR_COPIES, bytes, 0, &ignored) == 0;
+    if (is_so)
+        d->copied_bytes = 0; /* if it cannot sleep, it is asked again after as much more */
     pthread_mutex_unlock(&d->lock);
     workspace_row_done(&ws);
     return is_so;

@@ -153,7 +153,8 @@ static const char *reason_of(int errnum)
 static int hold(struct bringing *b, const char *path, const char *reason, struct err *e)
 {
     struct desk *d = b->d;
-    uint64_t since = desk_since(d, path);
+    const struct session_path *own = desk_own(d, path);
+    uint64_t since = own ? own->rev : b->shown;
     untell_brought(&d->pending, path);
     b->is_behind = b->is_behind || reason == is_full || reason == reason_of(EBUSY);
     return capture_unbrought(&d->pending, path, reason, e) ||
@@ -221,7 +222,7 @@ static bool is_wanted(const struct round *r, const struct file_row *f)
     if (f->kind == FILE_DIR)
         return false;
     if (!own)
-        return f->rev > r->b->d->base;
+        return f->rev > r->b->shown;
     return (own->aside ? r->is_all : f->rev > own->rev);
 }
 
@@ -237,6 +238,13 @@ static bool is_current(const struct desk *d, const struct file_row *f)
     return is_same;
 }
 
+/* There is no room for it now. */
+static int hold_back(struct bringing *b, const struct file_row *f, struct err *e)
+{
+    b->behind_bytes += f->state == FILE_LIVE ? f->content.size : 0;
+    return hold(b, f->path, is_full, e);
+}
+
 static int bring_one(struct round *r, const struct file_row *f, struct err *e)
 {
     struct bringing *b = r->b;
@@ -250,6 +258,8 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
                               : FILE_MODIFIED,
                      e))
         return -1;
+    if (r->is_offline && f->rev > d->checkout.rev)
+        return hold_back(b, f, e);
     if (r->is_offline)
         return desk_uncover(d, f->path, is_gone) ? list_path(b, f->path, e)
                                                  : hold(b, f->path, is_in_the_way, e);
@@ -262,7 +272,7 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
     int failed = has_room ? bringing_put(b, f->path, &f->content, f->changed_us, e) : 0;
     if (!has_room || (failed && e->code == ERR_NO_SPACE)) {
         *e = (struct err){0};
-        return hold(b, f->path, is_full, e);
+        return hold_back(b, f, e);
     }
     if (!failed || e->code != ERR_NOT_FOUND || is_current(d, f))
         return failed;
@@ -292,11 +302,36 @@ static int bring_gone(struct round *r, struct err *e)
     return 0;
 }
 
+/* What was held because it could not be brought is in no list of what changed since then. */
+static int bring_held(struct round *r, struct err *e)
+{
+    const struct desk *d = r->b->d;
+    for (size_t i = 0; i < d->own.count; i++) {
+        const struct session_path *own = &d->own.items[i];
+        struct file_row f;
+        struct err why = {0};
+        int failed = 0;
+        if (own->aside || own->rev > d->base)
+            continue;
+        if (meta_file_get(d->service->o.meta, d->workspace, own->path, &f, &why) == 0) {
+            bool is_held = f.kind == FILE_REGULAR && f.rev > own->rev && f.rev <= d->base;
+            failed = is_held ? bring_one(r, &f, e) : 0;
+            file_row_done(&f);
+        } else if (why.code == ERR_NOT_FOUND && desk_is_there(d, own->path)) {
+            f = (struct file_row){.path = own->path, .state = FILE_TRASHED, .rev = own->rev};
+            failed = bring_one(r, &f, e);
+        }
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
 static int bring_all(struct round *r, uint64_t since, struct err *e)
 {
     struct meta *meta = r->b->d->service->o.meta;
     uint64_t after = since;
-    if (bring_gone(r, e))
+    if (bring_gone(r, e) || (r->b->d->is_behind && bring_held(r, e)))
         return -1;
     for (bool has_more = true; has_more;) {
         struct file_rows rows;
@@ -317,12 +352,12 @@ static int bring_all(struct round *r, uint64_t since, struct err *e)
 }
 
 /* Where to begin: what is held back, or could not be brought, may have been changed long ago. */
-static uint64_t beginning(const struct desk *d, bool is_all)
+static uint64_t beginning(const struct desk *d, uint64_t shown, bool is_all)
 {
-    uint64_t first = d->base;
-    for (size_t i = 0; i < d->own.count && (is_all || d->is_behind); i++) {
+    uint64_t first = shown;
+    for (size_t i = 0; i < d->own.count && is_all; i++) {
         const struct session_path *own = &d->own.items[i];
-        if (own->aside && is_all)
+        if (own->aside)
             return 0;
         first = own->rev < first ? own->rev : first;
     }
@@ -346,6 +381,7 @@ static int settle(struct bringing *b, struct err *e)
         desk_drop_own(d, arrived[i]);
     d->base = b->ws->rev;
     d->is_behind = b->is_behind;
+    d->behind_bytes = b->behind_bytes;
     return 0;
 }
 
@@ -362,10 +398,12 @@ int desk_catch_up(struct desk *d, struct session *session, const struct workspac
     const struct author author = desk_author(d);
     if (desk_commit(d, &author, COMMIT_RUN, /* run= */ 0, NULL, e))
         return err_wrap(e, "keep what the session wrote");
-    struct bringing b = {.d = d, .session = session, .ws = ws, .tree_fd = -1};
+    struct bringing b = {.d = d, .session = session, .ws = ws, .tree_fd = -1, .shown = d->base};
     struct round r = {
         .b = &b, .is_all = is_all, .is_offline = d->is_overlay && !desk_is_mounted(d, session)};
-    int failed = bringing_begin(&b, e) || bring_all(&r, beginning(d, is_all), e) ||
+    if (r.is_offline && d->checkout.rev < b.shown)
+        b.shown = d->checkout.rev;
+    int failed = bringing_begin(&b, e) || bring_all(&r, beginning(d, b.shown, is_all), e) ||
                  (r.is_offline ? know_anew(d, e) : bringing_apply(&b, e)) || settle(&b, e);
     bringing_done(&b);
     return failed ? err_wrap(e, "bring what others changed") : 0;

@@ -47,6 +47,7 @@ struct desk {
     bool is_marked;        /* "awake" is there */
     bool has_unsaved;      /* the last look found what could not be kept */
     bool is_behind;        /* what others changed could not be brought; the next run tries again */
+    uint64_t behind_bytes; /* of that, as far as it is known */
     bool has_others;       /* there may be files in it that others made */
     uint64_t copied_bytes; /* of such files, since it last let go of them */
     uint64_t base;
@@ -105,11 +106,13 @@ struct bringing {
     const struct workspace_row *ws;
     int tree_fd;     /* DATA/live/SES/bring */
     bool is_undoing; /* it is the session's own change, and told as one */
+    uint64_t shown;  /* the revision that paths are shown of that are not the session's own */
     char **paths;
     size_t count, applied;      /* so many of them are in the copy already */
     bool *has_failed;           /* for each of these; NULL: none has been tried */
     struct graft_result result; /* of the last of them */
     bool is_behind;             /* something did not come that may come next time */
+    uint64_t behind_bytes;
 };
 int bringing_begin(struct bringing *b, struct err *e);
 int bringing_put(struct bringing *b, const char *path, const struct content *content,

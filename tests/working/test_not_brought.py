@@ -21,10 +21,10 @@ class FullDisk(CopiesTest):
         cls.server = Server(data=cls.place, settings={"store.reserve_mb": 0})
         eventually(lambda: can_sleep(Client(cls.server)))
 
-    def fill(self, leave):
+    def fill(self, leave, name="filler"):
         free = os.statvfs(self.place)
         room = free.f_bavail * free.f_frsize - leave
-        path = os.path.join(self.place, "filler")
+        path = os.path.join(self.place, name)
         with open(path, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, room)
         self.addCleanup(lambda: os.path.exists(path) and os.remove(path))
@@ -87,3 +87,52 @@ class InTheWay(CopiesTest):
                         named = True
                 self.assertTrue(named)
                 self.client.ok("DELETE", self.at("there"), status=204)
+
+
+class FullDiskAtRest(FullDisk):
+    def test_what_does_not_fit_is_named_and_comes_when_there_is_room(self):
+        """To one that sleeps, over layers that cannot get a new one."""
+        self.make("begin", big(20 * MIB))
+        self.make("old", b"one")
+        s = self.session()
+        self.assertEqual(self.value(s, "x = 1; import os; (os.path.getsize('begin'), open('old').read())"), (20 * MIB, "one"))
+        self.make("big", big(40 * MIB))
+        self.make("old", big(40 * MIB))
+        filler = self.fill(20 * MIB)
+        self.sleep(s)
+        for _ in range(2):
+            run = self.run_in(s, "(x, os.path.exists('big'), open('old').read(), os.path.getsize('begin'))")
+            self.assertEqual(eval(run["result"]["text/plain"]), (1, False, "one", 20 * MIB))
+            self.assertEqual({f["path"]: f["reason"] for f in run["not_brought"]}, {"big": FULL, "old": FULL})
+        new = self.session()
+        run = self.run_in(new, "import os; (os.path.exists('big'), open('old').read())")
+        self.assertEqual(eval(run["result"]["text/plain"]), (False, "one"))
+        self.assertEqual(sorted(f["path"] for f in run["not_brought"]), ["big", "old"])
+        self.run_in(new, "open('old', 'w').write('mine'); None")
+        self.assertEqual(self.stat("old")["size"], 40 * MIB)
+        os.remove(filler)
+        run = self.run_in(s, "(x, os.path.getsize('big'), os.path.getsize('old'))")
+        self.assertEqual(eval(run["result"]["text/plain"]), (1, 40 * MIB, 40 * MIB))
+        self.assertEqual(run["not_brought"], [])
+        self.assertEqual(run["state"], "woken")  # it moved to layers that have them
+        self.assertLess(self.cost(s), MIB)
+
+    def test_changing_what_is_old_does_not_replace_what_is_new(self):
+        """What it let go of when it fell asleep is there when it wakes, or named."""
+        self.make("begin", big(20 * MIB))
+        s = self.session()
+        self.run_in(s, "import os; x = 1")
+        self.make("f", b"f" * MIB)
+        self.assertEqual(self.value(s, "os.path.getsize('f')"), MIB)
+        filler = self.fill(2 * MIB)
+        self.make("g", b"g" * (64 << 10))
+        self.sleep(s)
+        second = self.fill(256 << 10, "second")
+        run = self.run_in(s, "(x, sorted(os.listdir()))")
+        x, names = eval(run["result"]["text/plain"])
+        self.assertEqual((x, sorted(names + [f["path"] for f in run["not_brought"]])), (1, ["begin", "f", "g"]))
+        os.remove(filler)
+        os.remove(second)
+        run = self.run_in(s, "(sorted(os.listdir()), open('f').read(1))")
+        self.assertEqual(eval(run["result"]["text/plain"]), (["begin", "f", "g"], "f"))
+        self.assertEqual(self.trash(), [])
