@@ -105,11 +105,19 @@ class Model(unittest.TestCase):
         path, to = r.choice(NAMES), r.choice(NAMES)
         return r.choice([f"w({path!r}, 'ses{mark}')"] * 2 + [f"rm({path!r})", f"mv({path!r}, {to!r})"])
 
-    def walk(self, seed):
+    def walk(self, seed, grows_at=None):
+        """`grows_at`: the workspace is small until that round; then a plain copy becomes a layer when its session rests."""
         r = random.Random(seed)
-        is_large = r.choice([True, False])
+        is_large = r.choice([True, False]) and grows_at is None
         session, log, mark = self.workspace(f"seed {seed}", is_large), [is_large], 0
-        for _ in range(12):
+        for at in range(12):
+            if at == grows_at:
+                self.unpack(f"base/{i}" for i in range(300))
+                log.append("grows")
+                if r.random() < 0.5:
+                    self.seen(session)
+            if grows_at is not None and r.random() < 0.4:
+                log.append(self.client.request("POST", f"/api/v1/sessions/{session}/sleep", {}).status)
             for _ in range(r.randrange(4)):
                 mark += 1
                 log.append(self.change_outside(r, mark))
@@ -130,6 +138,11 @@ class Model(unittest.TestCase):
         for seed in (2, 5, 11, 13, 23, 25, 30, 105, 115, 126, 129, 144, 151):
             with self.subTest(seed):
                 self.walk(seed)
+
+    def test_walks_that_move_to_layers(self):
+        for seed in range(6):
+            with self.subTest(seed):
+                self.walk(1000 + seed, grows_at=2 + seed)
 
     def test_what_is_in_the_way_deletes_nothing_of_others(self):
         for is_large in (False, True):
