@@ -68,7 +68,8 @@ static void figures_and_files_are_told_of(void **state)
         "{\"path\":\"b\",\"size\":0,\"change\":\"deleted\"},"
         "{\"path\":\"c\",\"size\":1,\"change\":\"modified\",\"kept_as\":\"c 2\"}],"
         "\"not_saved\":[{\"path\":\"s\",\"reason\":\"a socket\"}],"
-        "\"updated\":[{\"path\":\"u\",\"change\":\"created\"}],\"hint\":\"do this\"}",
+        "\"updated\":[{\"path\":\"u\",\"change\":\"created\"}],"
+        "\"not_brought\":[{\"path\":\"v\",\"reason\":\"no room\"}],\"hint\":\"do this\"}",
         false,
         "[figure 1: image/png, shown to the user]\n<b>t</b>\n"
         "[figure 2: image/svg+xml, shown to the user]\n"
@@ -76,7 +77,8 @@ static void figures_and_files_are_told_of(void **state)
         "[file modified: /mnt/data/c, 1 bytes, kept as /mnt/data/c 2: others changed the file "
         "too]\n"
         "[not saved: /mnt/data/s: a socket]\n"
-        "[created by others since the last run: /mnt/data/u]\n[hint: do this]\n");
+        "[created by others since the last run: /mnt/data/u]\n"
+        "[changed by others, but not brought: /mnt/data/v: no room]\n[hint: do this]\n");
 }
 
 static void every_bad_end_says_what_to_do(void **state)

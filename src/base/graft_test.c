@@ -107,6 +107,21 @@ static void files_are_put_and_removed_and_nothing_else_is_touched(void **state)
     assert_int_equal(count(&to), 6); /* new, new/deeper, its file, tool, old, stays */
 }
 
+static void a_file_arrives_with_its_time(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch from = scratch_new(), to = scratch_new();
+    const struct timespec when = {.tv_sec = 1000000007, .tv_nsec = 123456000};
+    struct stat st;
+    scratch_write(&from, "a", "new");
+    scratch_write(&to, "a", "old");
+    assert_int_equal(utimensat(from.fd, "a", (const struct timespec[]){when, when}, 0), 0);
+    assert_int_equal(apply(&from, &to, GRAFT_UNLINK).put, 1);
+    assert_int_equal(fstatat(to.fd, "a", &st, 0), 0);
+    assert_int_equal(st.st_mtim.tv_sec, when.tv_sec);
+    assert_int_equal(st.st_mtim.tv_nsec, when.tv_nsec);
+}
+
 static void whoever_has_the_old_file_open_keeps_it(void **state)
 {
     (void)state;
@@ -379,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_put_and_removed_and_nothing_else_is_touched),
+        cmocka_unit_test(a_file_arrives_with_its_time),
         cmocka_unit_test(whoever_has_the_old_file_open_keeps_it),
         cmocka_unit_test(large_files_arrive_whole),
         cmocka_unit_test(what_is_in_the_way_is_left_or_replaced),

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/expect.h"
 #include "session/capture_fixture.h"
 #include "wire/limits.h"
 
@@ -267,9 +268,27 @@ static void every_change_has_a_name(void **state)
     assert_string_equal(file_change_name(FILE_DELETED), "deleted");
 }
 
+static void what_was_not_brought_is_listed_once_and_bounded(void **state)
+{
+    (void)state;
+    scoped(capture_done) struct capture c = {0};
+    char path[16];
+    OK(capture_unbrought(&c, "a", "first", e));
+    OK(capture_unbrought(&c, "a", "then", e));
+    assert_int_equal(c.unbrought_count, 1);
+    assert_string_equal(c.unbrought[0].reason, "then");
+    for (int i = 1; i < CAPTURE_MISSED_MAX + 1; i++) {
+        (void)snprintf(path, sizeof path, "f%d", i);
+        OK(capture_unbrought(&c, path, "full", e));
+    }
+    assert_int_equal(c.unbrought_count, CAPTURE_MISSED_MAX);
+    assert_int_equal(c.unbrought_more, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_not_brought_is_listed_once_and_bounded),
         cmocka_unit_test(what_a_run_did_is_told_and_nothing_else),
         cmocka_unit_test(a_name_says_what_a_file_is),
         cmocka_unit_test(caches_are_not_looked_at),

@@ -150,13 +150,18 @@ static void put_text(struct buf *b, enum frame_kind kind, const char *text, cons
     frame_end(b, mark);
 }
 
-static void put_error(struct buf *b, const char *name)
+static void put_error_saying(struct buf *b, const char *name, const char *message)
 {
     size_t mark = frame_begin(b, FRAME_ERROR);
     field_put(b, FIELD_NAME, name, strlen(name));
-    field_put(b, FIELD_MESSAGE, "m", 1);
+    field_put(b, FIELD_MESSAGE, message, strlen(message));
     field_put(b, FIELD_TRACEBACK, "t", 1);
     frame_end(b, mark);
+}
+
+static void put_error(struct buf *b, const char *name)
+{
+    put_error_saying(b, name, "m");
 }
 
 static void say(struct stranger *s, struct buf *b)
@@ -453,6 +458,21 @@ static void an_exception_is_an_error_and_the_kernel_lives(void **state)
     assert_int_equal(run.end, END_ERROR);
     assert_string_equal(run.error.name, "ValueError");
     assert_true(kernel_is_alive(&s->k));
+    run_done(&run);
+}
+
+static void a_file_that_is_too_large_has_a_hint_with_the_limit(void **state)
+{
+    struct stranger *s = *state;
+    struct buf b = BUF_INIT(4096);
+    struct run run;
+    put_error_saying(&b, "OSError", "[Errno 27] File too large: 'big'");
+    put_frame(&b, FRAME_DONE);
+    say(s, &b);
+    run_it(s, 0, &run);
+    assert_int_equal(run.end, END_ERROR);
+    assert_non_null(strstr(run.hint, "256 MiB (limits.disk_mb)"));
+    assert_true(strlen(run.hint) < 255); /* all of it is shown, whatever the session has to say */
     run_done(&run);
 }
 
@@ -754,6 +774,7 @@ int main(void)
         TEST(a_slow_reader_does_not_use_up_the_time),
         TEST(an_exception_is_an_error_and_the_kernel_lives),
         TEST(refused_memory_comes_with_the_limit_and_what_to_do),
+        TEST(a_file_that_is_too_large_has_a_hint_with_the_limit),
         TEST(an_interrupt_that_is_obeyed_keeps_the_variables),
         TEST(an_interrupt_that_is_not_obeyed_ends_in_a_kill),
         TEST(cancelling_from_the_sink_interrupts),

@@ -3,7 +3,7 @@ import unittest
 
 from copies import MIB, CopiesTest, big
 
-SIZE = 96 * MIB
+SIZE = 48 * MIB
 OWN = 64 << 10
 SLACK = MIB // 2  # of each session: directories, overlayfs's own, what its own file takes in blocks
 
