@@ -204,6 +204,35 @@ class Undone(HistoryTest):
         e, = self.runs(session, "open('y.txt', 'w').write(str(y))")
         self.same("y.txt", [c, e])
 
+    def test_back_over_a_run_that_killed_the_kernel(self):
+        session = self.baked(snapshots=4)
+        a, b = self.runs(session, "x = [1]", "x.append(2)")
+        c = self.run_in(session, "import os; os._exit(3)", end="crashed")
+        d, = self.runs(session, "y = 1")
+        self.rollback(session, 2)
+        self.assertEqual(self.undone(session), [c["id"], d["id"]])
+        e, = self.runs(session, "open('x.txt', 'w').write(str(x))")
+        self.assertEqual(self.data("x.txt"), b"[1, 2]")
+        self.same("x.txt", [a, b, e])
+        self.assertEqual(self.cells(session), ["x = [1]", "x.append(2)", "open('x.txt', 'w').write(str(x))"])
+
+    def test_back_after_a_sleep_and_after_the_server_was_killed(self):
+        session = self.baked(snapshots=4)
+        a, b, c = self.runs(session, "x = [1]", "x.append(2)", "x.append(3)")
+        self.client.ok("POST", f"{ONE}{session}/sleep")
+        self.rollback(session)
+        d, = self.runs(session, "open('x.txt', 'w').write(str(x))")
+        self.same("x.txt", [a, b, d])
+        self.assertEqual(self.undone(session), [c["id"]])
+        self.server.stop(9)
+        self.server.start()
+        self.client = Client(self.server)
+        self.rollback(session, 2)
+        e, = self.runs(session, "open('y.txt', 'w').write(str(x))")
+        self.assertEqual(self.data("y.txt"), b"[1]")
+        self.same("y.txt", [a, e])
+        self.assertEqual(self.undone(session), [b["id"], c["id"], d["id"]])
+
     def test_killed_in_the_middle_nothing_is_said_that_did_not_happen(self):
         session = self.baked(snapshots=4)
         a, b = self.runs(session, "x = 1", "open('x.txt', 'w').write(str(x))")
