@@ -76,7 +76,7 @@ static int run_code(struct job *j, struct run *run, struct err *e)
                                   .cancel = &j->cancel,
                                   .leaves_files = true};
     const struct run_sink sink = {.put = job_on_event, .arg = j};
-    if (files_check_room(j->service->o.files, ROOM_FOR_RESULTS, 0, 0, e) ||
+    if (files_check_room(j->service->o.files, ROOM_FOR_RUNS, 0, 0, e) ||
         seat_hand(j->seat, &j->who, j->id, e) || seat_ready(j->seat, &data, e) ||
         advance(j, JOB_IN_ENGINE, e))
         return -1;

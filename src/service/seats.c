@@ -363,7 +363,7 @@ int seat_create(struct service *s, const struct who *who, const struct seat_wish
     scoped(buf_done) struct buf options = BUF_INIT(4096);
     if (s->is_stopping)
         return err_set(e, ERR_OVERLOADED, "the server is stopping");
-    if (files_check_room(s->o.files, ROOM_FOR_RESULTS, 0, 0, e) ||
+    if (files_check_room(s->o.files, ROOM_FOR_RUNS, 0, 0, e) ||
         fill_row(s, who, wishes, &options, &row, e) || bring_files(s, who, wishes, &row, e) ||
         make_seat(s, &row, /* is_new= */ true, &seat, e))
         return -1;

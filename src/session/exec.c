@@ -332,7 +332,6 @@ static bool is_near_limit(const struct kernel *k)
     return k->used.memory_peak > k->limits.memory_bytes / 8 * 7;
 }
 
-/* What it wrote in this run has to be seen before the run is over, or the next one would be blamed. */
 static bool is_disk_full(const struct kernel *k)
 {
     struct disk_room room;
@@ -342,13 +341,38 @@ static bool is_disk_full(const struct kernel *k)
            (room.bytes == 0 || room.inodes == 0);
 }
 
-/* What the jail has used so far, in k->used. */
+static void await_usage(struct kernel *k, const struct pump_user *user)
+{
+    struct err ignored = {0};
+    int64_t deadline_us = clock_us() + 1000000;
+    while (!k->has_usage && k->handle >= 0 && clock_us() < deadline_us)
+        if (pump(k, deadline_us, user, &ignored))
+            break; /* only numbers are missing then */
+}
+
+static int acknowledge(void *arg, const struct frame *frame, struct err *e)
+{
+    return pump_acknowledge(arg, frame, e);
+}
+
+/* On a full disk this run is judged by what it writes, and no other. */
+static void mark(struct kernel *k)
+{
+    const struct pump_user user = {.on_frame = acknowledge, .arg = k};
+    if (is_disk_full(k)) {
+        k->has_usage = false;
+        kernel_request(k, JAIL_MARK);
+        await_usage(k, &user);
+    }
+    k->is_full = false; /* that was what ran before */
+}
+
+/* What the jail has used so far, in k->used. On a full disk what the run wrote has to be seen before it is
+ * over. */
 static void measure(struct exec *x)
 {
     const struct pump_user user = {.on_stream = on_stream, .on_frame = on_frame, .arg = x};
     struct kernel *k = x->k;
-    struct err ignored = {0};
-    int64_t deadline_us = clock_us() + 1000000;
     if (has_counters(k)) {
         k->has_usage =
             counters_read(&k->counters, &k->used) == 0 && !is_near_limit(k) && !is_disk_full(k);
@@ -357,9 +381,7 @@ static void measure(struct exec *x)
         else
             ask_usage(k);
     }
-    while (!k->has_usage && k->handle >= 0 && clock_us() < deadline_us)
-        if (pump(k, deadline_us, &user, &ignored))
-            break; /* only numbers are missing then */
+    await_usage(k, &user);
 }
 
 static void collect(struct exec *x)
@@ -492,7 +514,7 @@ int kernel_run(struct kernel *k, const struct run_spec *spec, const struct run_s
                      .leaves_files = spec->leaves_files || k->data.lower_count > 0,
                      .deadline_us = begun_us + (int64_t)wall_ms * 1000};
     atomic_store_explicit(&k->is_cancelled, false, memory_order_release);
-    k->is_full = false; /* that was what ran before */
+    mark(k);
     if (spec->cancel && atomic_load_explicit(spec->cancel, memory_order_acquire))
         kernel_cancel(k);
     if (!x.leaves_files)

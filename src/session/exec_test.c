@@ -30,7 +30,7 @@ struct stranger {
     int handle, control, stream[STREAM_COUNT]; /* its ends */
     struct buf obeys;                          /* frames sent when interrupted */
     struct jail_event end;                     /* sent when killed */
-    int interrupts, kills, questions, stop;
+    int interrupts, kills, questions, marks, stop;
     bool is_ending; /* ends the jail, over its memory limit, when it is asked */
     bool is_full;   /* says so when it is asked */
     pthread_t thread;
@@ -47,6 +47,9 @@ static void tell(struct stranger *s, const struct jail_event *event)
 static void on_request(struct stranger *s, enum jail_request_kind kind)
 {
     s->questions += kind == JAIL_USAGE;
+    s->marks += kind == JAIL_MARK;
+    if (kind == JAIL_MARK)
+        tell(s, &(struct jail_event){.kind = JAIL_USED});
     if (kind == JAIL_USAGE && s->is_full)
         tell(s, &(struct jail_event){.kind = JAIL_FULL});
     if (kind == JAIL_USAGE && s->is_ending)
@@ -300,18 +303,41 @@ static void near_the_memory_limit_the_spawner_may_say_that_it_was_the_end(void *
     run_done(&run);
 }
 
+static int done_now(void *arg, const struct run_event *event)
+{
+    struct buf b = BUF_INIT(64);
+    (void)event;
+    put_frame(&b, FRAME_DONE);
+    say(arg, &b);
+    return 0;
+}
+
+/* DONE comes when the code runs, not before. */
+static void run_from_its_beginning(struct stranger *s, struct run *ret)
+{
+    const struct run_sink sink = {done_now, s};
+    const struct run_spec spec = {.code = "x", .code_len = 1};
+    assert_int_equal(write(s->stream[STREAM_OUT], "x", 1), 1);
+    OK(kernel_run(&s->k, &spec, &sink, ret, e));
+}
+
 static void on_a_full_disk_the_spawner_is_asked_whether_the_run_did_it(void **state)
 {
     struct stranger *s = *state;
     struct run run;
-    s->k.reserve_bytes = UINT64_MAX;
     give_counters(s, "5000000\n", 1234);
-    run_to_its_end(s, &run);
+    run_from_its_beginning(s, &run);
+    assert_int_equal(s->marks + s->questions, 0);
+    run_done(&run);
+    s->k.reserve_bytes = UINT64_MAX;
+    s->k.is_full = true; /* that was an earlier run */
+    run_from_its_beginning(s, &run);
+    assert_int_equal(s->marks, 1);
     assert_int_equal(s->questions, 1);
     assert_int_equal(run.end, END_OK);
     run_done(&run);
     s->is_full = true;
-    run_to_its_end(s, &run);
+    run_from_its_beginning(s, &run);
     assert_int_equal(s->questions, 2);
     assert_int_equal(run.end, END_DISK);
     assert_int_equal(run.state, STATE_KEPT);

@@ -167,7 +167,7 @@ int jail_count_data(struct jail *j, struct err *e)
     if (usage_new(j->data.dir_fd, &j->usage, e))
         return -1;
     j->disk = reserve_join(&j->host->reserve, j->data.dir_fd);
-    j->mark = usage_total(j->usage);
+    j->mark = j->told = usage_total(j->usage);
     /* An image may be replaced and removed while sessions live on it. */
     if (j->image_fd >= 0 && usage_ignore(j->usage, j->image_fd, e))
         return -1;
@@ -185,6 +185,8 @@ void jail_grant(struct jail *j, uint64_t bytes, uint64_t files)
     usage_grant(j->usage, bytes, files);
     j->mark.bytes += bytes;
     j->mark.files += files;
+    j->told.bytes += bytes;
+    j->told.files += files;
 }
 
 int jail_send_data(struct jail *j, int sock, struct err *e)

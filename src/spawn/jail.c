@@ -130,7 +130,8 @@ static void tell_usage(struct jail *j)
     jail_tell(j, &used);
 }
 
-static void on_usage(struct jail *j)
+/* USAGE and MARK: on a full disk what was used until now counts. */
+static void on_usage(struct jail *j, bool is_marking)
 {
     if (j->life != LIFE_LIVE || !j->usage || !j->disk || !reserve_is_reached(j->disk)) {
         tell_usage(j);
@@ -139,6 +140,7 @@ static void on_usage(struct jail *j)
     usage_restart(j->usage);
     j->has_seen_disk = false;
     j->owes_usage = j->is_looking = true;
+    j->is_marking = is_marking;
     j->look_us = 0;
 }
 
@@ -181,7 +183,8 @@ void jail_on_handle(struct jail *j)
     switch (request.kind) {
     case JAIL_INTERRUPT: jail_interrupt(j); break;
     case JAIL_KILL: jail_kill(j, JAIL_KILLED); break;
-    case JAIL_USAGE: on_usage(j); break;
+    case JAIL_USAGE:
+    case JAIL_MARK: on_usage(j, request.kind == JAIL_MARK); break;
     case JAIL_ATTACH:
         data = jail_data_from(fds, request.lower_count);
         jail_attach(j, &data);
@@ -319,23 +322,19 @@ static void mind_reserve(struct jail *j)
     if (!j->usage || !j->disk || j->life != LIFE_LIVE || j->bringing.fd >= 0)
         return;
     struct usage_total now = usage_total(j->usage);
-    if (!reserve_is_reached(j->disk)) {
-        j->mark = now;
-        j->is_told = false;
+    if (j->is_marking || !reserve_is_reached(j->disk)) {
+        j->mark = j->told = now;
+        j->is_marking = false;
         return;
     }
-    switch (reserve_judge(j->disk, &j->mark, &now)) {
-    case RESERVE_FINE: return;
-    case RESERVE_OVER:
-        /* Once, and again when it goes on: that may be another run. */
-        if (j->is_told && reserve_judge(j->disk, &j->told, &now) == RESERVE_FINE)
-            return;
+    if (reserve_judge(j->disk, &j->mark, &now) == RESERVE_FAR_OVER) {
+        jail_kill(j, JAIL_OVER_RESERVE);
+    } else if (reserve_judge(j->disk, &j->told, &now) != RESERVE_FINE) {
         j->told = now;
-        j->is_told = true;
         jail_tell(j, &(struct jail_event){.kind = JAIL_FULL});
-        return;
-    case RESERVE_FAR_OVER: jail_kill(j, JAIL_OVER_RESERVE); return;
     }
+    if (j->owes_usage) /* a run is over, and what it did has been said */
+        j->mark = j->told = now;
 }
 
 int64_t jail_look_due(const struct jail *j)

@@ -92,9 +92,9 @@ struct jail {
     struct cgroup *group; /* NULL: no cgroups */
     struct usage *usage;
     struct disk *disk;             /* that its data is on; NULL: its room is not watched */
-    struct usage_total mark, told; /* used when there was room (reserve.h); when FULL was said */
-    bool is_told;                  /* FULL was said since there was room */
+    struct usage_total mark, told; /* its marks (reserve.h): for the end, and for FULL */
     bool owes_usage;               /* USED follows the look at hand */
+    bool is_marking;               /* which is for its marks, not for judging it */
     uint32_t alarms;               /* of the disk that were answered by a look */
     struct last_words *words;
     struct limits limits;

@@ -17,6 +17,7 @@ enum {
     ALARM_SHARE = 512, /* of the reserve: each time so much more is gone */
     OVER_SHARE = 64,   /* of what is left of the upper half */
     FAR_SHARE = 2,
+    FAR_LEAST = 64, /* but so much of all that is free: who is told first may stop */
 };
 
 struct disk *reserve_join(struct reserve *r, int dir_fd)
@@ -123,30 +124,26 @@ bool reserve_is_reached(struct disk *d)
     return is_down_to_reserve(d);
 }
 
-/* Whether it grew by more than a share of what is left of the upper half. It has not written more into
- * the reserve than is gone of it. */
-static bool is_over(uint64_t mark, uint64_t now, uint64_t free, uint64_t kept, unsigned share)
+/* It has not written more into the reserve than is gone of it. */
+static enum reserve_verdict judge(uint64_t mark, uint64_t now, uint64_t free, uint64_t kept)
 {
-    uint64_t left = free > kept / 2 ? free - kept / 2 : 0;
     uint64_t gone = free < kept ? kept - free : 0;
     uint64_t grown = now > mark ? now - mark : 0;
-    return (grown < gone ? grown : gone) > left / share;
-}
-
-static bool exceeds(const struct disk *d, const struct usage_total *mark,
-                    const struct usage_total *now, unsigned share)
-{
-    const struct disk_room *r = &d->room;
-    return (r->bytes == 0 &&
-            is_over(mark->bytes, now->bytes, r->free_bytes, r->kept_bytes, share)) ||
-           (r->inodes == 0 &&
-            is_over(mark->files, now->files, r->free_inodes, r->kept_inodes, share));
+    uint64_t left = free > kept / 2 ? free - kept / 2 : 0; /* of the upper half */
+    uint64_t far = left / FAR_SHARE > free / FAR_LEAST ? left / FAR_SHARE : free / FAR_LEAST;
+    if (grown > gone)
+        grown = gone;
+    return grown > far ? RESERVE_FAR_OVER : grown > left / OVER_SHARE ? RESERVE_OVER : RESERVE_FINE;
 }
 
 enum reserve_verdict reserve_judge(const struct disk *d, const struct usage_total *mark,
                                    const struct usage_total *now)
 {
-    return exceeds(d, mark, now, FAR_SHARE)    ? RESERVE_FAR_OVER
-           : exceeds(d, mark, now, OVER_SHARE) ? RESERVE_OVER
-                                               : RESERVE_FINE;
+    const struct disk_room *r = &d->room;
+    enum reserve_verdict of_bytes = RESERVE_FINE, of_inodes = RESERVE_FINE;
+    if (r->bytes == 0)
+        of_bytes = judge(mark->bytes, now->bytes, r->free_bytes, r->kept_bytes);
+    if (r->inodes == 0)
+        of_inodes = judge(mark->files, now->files, r->free_inodes, r->kept_inodes);
+    return of_bytes > of_inodes ? of_bytes : of_inodes;
 }

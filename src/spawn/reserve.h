@@ -7,15 +7,19 @@
  *
  * When the disk is down to its reserve, and again each time it lost a little more, an **alarm** makes
  * every jail with data on it due for a look (sandbox/usage.h). What a jail used when there was room is its
- * **mark**. One that has grown beyond it writes into the reserve:
+ * **mark**. One that has grown beyond it writes into the reserve, at most as much as is gone of that:
  *
  *     by a little     nothing: somebody else needed the room, and small files are what work is made of
- *     by more         the engine hears FULL, and interrupts the run
+ *     by more         the engine hears FULL, and interrupts the run; again when it goes on
  *     by far          the jail is ended: OVER_RESERVE
  *
- * How much that is follows from what is left of the upper half of the reserve (a 64th of it, and a half),
- * so that any number of jails together come no further than to its middle, but for what they write between
- * two looks. A jail that does not grow is left alone however full the disk is.
+ * How much that is follows from what is left of the upper half of the reserve: a 64th of it, and a half, at
+ * least a 64th of all that is free. So any number of jails together come to the middle and hardly further, but
+ * for what they write between two looks; and what the server itself takes of the reserve is not held
+ * against them. A jail that does not grow is left alone however full the disk is.
+ *
+ * On a full disk the engine says MARK before each run and asks for USAGE after it, and what is used then becomes
+ * the mark: what one run wrote does not end the next, nor what the server wrote in between.
  *
  *     reserve_join(&host->reserve, dir_fd)        the disk, or NULL: nothing to watch
  *     reserve_look(&host->reserve, now_us)        when to call again
@@ -32,9 +36,7 @@
 #include "base/disk.h"
 #include "sandbox/usage.h"
 
-enum {
-    RESERVE_DISKS_MAX = 4
-}; /* file systems with data directories; those beyond are not watched */
+enum { RESERVE_DISKS_MAX = 4 }; /* with data directories; those beyond are not watched */
 
 struct disk {
     dev_t device;

@@ -54,7 +54,9 @@ static void below_the_middle_nothing_is_little(void **state)
 {
     (void)state;
     assert_int_equal(RESERVE_FINE, judge(disk_without(300 * MB, 0), 0, 5));
-    assert_int_equal(RESERVE_FAR_OVER, judge(disk_without(300 * MB, 0), 1, 0));
+    assert_int_equal(RESERVE_OVER, judge(disk_without(300 * MB, 0), 1, 0));
+    assert_int_equal(RESERVE_OVER, judge(disk_without(300 * MB, 0), 3 * MB, 0));
+    assert_int_equal(RESERVE_FAR_OVER, judge(disk_without(300 * MB, 0), 4 * MB, 0));
 }
 
 static void only_what_has_run_out_counts(void **state)

@@ -179,7 +179,7 @@ int jail_request_get(const uint8_t *bytes, size_t len, struct jail_request *ret,
     if (check_head(bytes, len, JAIL_REQUEST_SIZE, MAGIC_REQUEST, "request", e))
         return -1;
     uint32_t kind = get_u32(bytes + 4), pid = get_u32(bytes + 8), lowers = get_u32(bytes + 12);
-    if (kind < JAIL_INTERRUPT || kind > JAIL_BRING)
+    if (kind < JAIL_INTERRUPT || kind > JAIL_MARK)
         return err_set(e, ERR_PROTOCOL, "request of kind %u", kind);
     bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
     if (pid > INT32_MAX || has_pid != (pid > 0))

@@ -9,7 +9,7 @@
  * then on all talk about that jail goes over the handle:
  *
  *     spawner -> engine   jail_event: STARTED or FAILED, USED, ATTACHED, SWITCHED, BROUGHT, FULL, at last ENDED
- *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE, ATTACH, COPY, SWITCH, BRING
+ *     engine -> spawner   jail_request: INTERRUPT, KILL, USAGE, ATTACH, COPY, SWITCH, BRING, MARK
  *
  * A jail without a data directory is **parked**: it waits, its kernel started, for ATTACH, which
  * brings the directory. No code of a session may reach its kernel before ATTACHED. Parked jails and
@@ -140,6 +140,8 @@ enum jail_request_kind {
     JAIL_BRING,  /* with one descriptor: a tree of changes (base/graft.h), which is applied to the
                     overlay as the session itself could, while it lives. BROUGHT or the jail's end
                     follows; one at a time */
+    JAIL_MARK, /* a run begins: what it writes from now on is judged, not what was written before. USED
+                    follows; of use on a disk that is down to its reserve */
 };
 
 struct jail_request {

@@ -193,7 +193,7 @@ static void layers_are_described_by_their_descriptors(void **state)
 static void only_attach_has_layers(void **state)
 {
     (void)state;
-    for (uint32_t kind = JAIL_INTERRUPT; kind <= JAIL_BRING; kind++) {
+    for (uint32_t kind = JAIL_INTERRUPT; kind <= JAIL_MARK; kind++) {
         bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
         for (uint32_t lowers = 0; lowers < 2 * JAIL_LOWERS_MAX; lowers++) {
             const struct jail_request request = {
@@ -229,7 +229,7 @@ static void every_kind_of_request_survives_and_no_other_does(void **state)
     (void)state;
     uint8_t bytes[JAIL_REQUEST_SIZE];
     for (uint32_t kind = 0; kind < 10; kind++) {
-        bool is_known = kind >= JAIL_INTERRUPT && kind <= JAIL_BRING;
+        bool is_known = kind >= JAIL_INTERRUPT && kind <= JAIL_MARK;
         bool has_pid = kind == JAIL_COPY || kind == JAIL_SWITCH;
         struct jail_request request = {.kind = JAIL_KILL, .pid = has_pid ? INT32_MAX : 0};
         struct jail_request back = {0};

@@ -38,7 +38,7 @@ int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_
                      struct err *e)
 {
     static const unsigned parts[] = {
-        [ROOM_FOR_FILES] = 1, [ROOM_FOR_COPIES] = 2, [ROOM_FOR_RESULTS] = 4};
+        [ROOM_FOR_FILES] = 1, [ROOM_FOR_COPIES] = 2, [ROOM_FOR_RESULTS] = 4, [ROOM_FOR_RUNS] = 8};
     uint64_t kept_bytes = f->o.reserve_bytes / parts[use];
     struct disk_room room;
     struct err ignored = {0};

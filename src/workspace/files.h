@@ -91,11 +91,10 @@ int files_workspace_delete(struct files *f, const struct who *who, const struct 
 /* Whether the disk has room for `bytes` more in `count` files more; ERR_NO_SPACE. Asks it: cheap, but not
  * free. */
 enum room_use {
-    ROOM_FOR_FILES,  /* from outside: above the reserve */
-    ROOM_FOR_COPIES, /* of files that are there, for sessions to work on: to the middle of it */
-    /* What sessions wrote, which is on the disk already, and what a run needs for itself: to the last
-     * quarter. */
-    ROOM_FOR_RESULTS
+    ROOM_FOR_FILES,   /* from outside: above the reserve */
+    ROOM_FOR_COPIES,  /* of files that are there, for sessions to work on: to the middle of it */
+    ROOM_FOR_RESULTS, /* what sessions wrote, which is on the disk already: to the last quarter */
+    ROOM_FOR_RUNS,    /* what a run or a session needs for itself: to the last eighth */
 };
 int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_t count,
                      struct err *e);

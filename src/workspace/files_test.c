@@ -413,6 +413,7 @@ static void what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter(void **
     FAILS(ERR_NO_SPACE, files_check_space(fx.files, e));
     FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_COPIES, 1, 0, e));
     OK(files_check_room(fx.files, ROOM_FOR_RESULTS, 0, 0, e));
+    OK(files_check_room(fx.files, ROOM_FOR_RUNS, 0, 0, e));
     FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_RESULTS, room.free_bytes, 0, e));
     scoped(commit_freep) struct commit *c = begin(COMMIT_RUN);
     commit_is_working_copy(c);
@@ -421,6 +422,21 @@ static void what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter(void **
     OK(commit_write(c, "1", 1, e));
     OK(commit_end(c, e));
     FAILS(ERR_NO_SPACE, commit_put(c, "b", &how, room.free_bytes, e)); /* which is certain by now */
+}
+
+static void where_no_result_fits_any_more_code_runs_all_the_same(void **state)
+{
+    (void)state;
+    struct disk_room room;
+    fx.options.space_fd = fx.scratch.fd;
+    OK(disk_look(fx.scratch.fd, 0, &room, e));
+    fx.options.reserve_bytes = room.free_bytes * 6;
+    fixture_again();
+    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_RESULTS, 0, 0, e));
+    OK(files_check_room(fx.files, ROOM_FOR_RUNS, 0, 0, e));
+    fx.options.reserve_bytes = room.free_bytes * 9;
+    fixture_again();
+    FAILS(ERR_NO_SPACE, files_check_room(fx.files, ROOM_FOR_RUNS, 0, 0, e));
 }
 
 /* ---- gc in between ---- */
@@ -594,6 +610,7 @@ int main(void)
         TEST(the_servers_quota_holds_where_a_workspace_has_none),
         TEST(below_the_reserve_nothing_is_taken),
         TEST(what_runs_wrote_may_use_the_reserve_but_for_the_last_quarter),
+        TEST(where_no_result_fits_any_more_code_runs_all_the_same),
         TEST(what_can_be_read_again_is_stored_again_when_gc_took_it),
         TEST(it_is_not_tried_for_ever),
         TEST(what_was_written_has_to_be_sent_again),

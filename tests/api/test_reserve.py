@@ -134,10 +134,12 @@ class Bytes(OnASmallDisk):
         with Lowest(self.disk) as lowest:
             run = self.client.run(s, SLOWLY, timeout_s=60)
         self.is_the_servers(run)
-        self.assertEqual(self.client.run(s, "x")["result"]["text/plain"], "42")
+        run_after = self.client.run(s, "x")
+        self.assertEqual((run_after["end"], run_after["state"], run_after["result"]["text/plain"]), ("ok", "kept", "42"))
         # Files that were whole are versions, as far as the reserve goes; the others are named.
         kept, missed = {f["path"] for f in run["files"]}, {f["path"]: f["reason"] for f in run["not_saved"]}
         self.assertTrue(kept and missed, (kept, missed))
+        self.assertLess(self.free(), self.RESERVE_MB * MIB // 3)
         for path in kept:
             self.assertEqual(self.client.get(FILE + path).status, 200, path)
         for path, reason in missed.items():
@@ -167,7 +169,21 @@ class Bytes(OnASmallDisk):
         # A new session can be had, to look and to delete.
         self.assertEqual(self.client.run(self.client.session(), "open('early').read()")["end"], "ok")
         self.is_the_servers(self.client.run(s, "open('much', 'wb').write(b'x' * (4 << 20))"))
-        self.assertEqual(self.client.run(s, "x")["end"], "ok")
+        for _ in range(3):
+            run = self.client.run(s, "x")
+            self.assertEqual((run["end"], run["state"]), ("ok", "kept"), run)
+
+    def test_below_the_middle_code_runs_that_writes_nothing(self):
+        s = self.client.session()
+        self.client.run(s, "x = 42; open('early', 'w').write('early')")
+        self.fill_down_to(-80 * MIB)
+        for _ in range(3):
+            run = self.client.run(s, "open('early').read()")
+            self.assertEqual((run["end"], run["state"], run["result"]["text/plain"]), ("ok", "kept", "'early'"), run)
+        run = self.client.run(s, "open('little', 'w').write('little')")
+        self.is_the_servers(run)
+        run = self.client.run(s, "import os; os.unlink('little'); x")
+        self.assertEqual((run["end"], run["state"]), ("ok", "kept"), run)
 
     def test_who_does_not_obey_is_ended(self):
         s = self.client.session()
