@@ -2,13 +2,14 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 from urllib.parse import quote
 
-from base import CICADA, USER, Client, Server
+from base import CICADA, USER, Client, Server, eventually
 from files import WORKSPACES, noise
 
 STORE = "/api/v1/store"
@@ -256,6 +257,59 @@ class Store(unittest.TestCase):
         self.assertEqual({(lost["path"], lost["version"]) for lost in said["lost"]},
                          {("kept.bin", 1), ("dir/läst one.csv", 1), ("dir/läst one.csv", 2), ("gone.bin", 1)}, said)
         self.assertEqual((kept["version"], gone["version"]), (1, 1))
+
+
+class Full(unittest.TestCase):
+    """A reserve that no disk has: the server finds its disk full from the start. tests/disk fills a real one."""
+
+    def setUp(self):
+        self.data = tempfile.mkdtemp(prefix="cicada-store-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
+        server = Server(data=self.data)
+        client = Client(server)
+        self.files = {path: client.request("PUT", f"{WORKSPACES}/default/files/{path}", raw=noise(900000, seed)).json
+                      for seed, path in enumerate(("a.bin", "b.bin", "c.bin"))}
+        self.session = client.session()
+        client.run(self.session, "open('s.txt', 'w').write('kept'); None")
+        ballast = client.ok("GET", STORE)["ballast_bytes"]
+        pieces = [os.stat(f"{self.data}/data/ballast/{i}") for i in range(16)]
+        self.assertEqual(sum(st.st_size for st in pieces), ballast)
+        self.assertGreaterEqual(sum(st.st_blocks * 512 for st in pieces), ballast, "the ballast is sparse")
+        server.close()
+        for place in ("checkouts/ws_x", "tmp/draft"):
+            os.makedirs(f"{self.data}/data/{place}")
+        self.server = Server(data=self.data, settings={"store.reserve_mb": 1 << 20})
+        self.addCleanup(self.server.close)
+        self.client = Client(self.server)
+
+    def test_it_says_so_and_only_what_is_new_is_refused(self):
+        self.assertEqual(Client(self.server, None).ok("GET", "/readyz"), {"status": "degraded", "reasons": ["disk"]})
+        seen = self.client.ok("GET", STORE)
+        self.assertEqual((seen["status"], seen["reasons"]), ("degraded", ["disk"]))
+        self.assertGreater(seen["disk_free"], 0)
+        self.assertIn("\ncicada_store_disk_full 1\n", self.client.get("/metrics").body.decode())
+        put = self.client.request("PUT", f"{WORKSPACES}/default/files/new", raw=b"x")
+        self.assertEqual((put.status, put.code), (507, "insufficient_storage"))
+        self.assertEqual(self.client.get(f"{WORKSPACES}/default/files/a.bin").body, noise(900000, 0))
+        self.assertEqual(self.client.get(f"{WORKSPACES}/default/files/s.txt").body, b"kept")
+
+    def test_what_removes_something_works(self):
+        path = f"{WORKSPACES}/default/files/b.bin"
+        self.assertEqual(self.client.request("DELETE", path).status, 204)
+        self.assertEqual(self.client.get(path).status, 404)
+        self.client.ok("POST", f"{WORKSPACES}/default/purge", {"file_id": self.files["b.bin"]["id"]})
+        did = self.client.ok("POST", STORE + "/gc", {"now": True})
+        self.assertGreaterEqual(did["bytes_freed"], 900000)
+        self.assertEqual(did["packs_left"], 0)
+        self.assertEqual(self.client.request("DELETE", f"/api/v1/sessions/{self.session}").status, 204)
+        self.assertEqual(self.client.ok("GET", "/api/v1/sessions")["data"], [])
+        self.assertEqual(self.client.get(f"{WORKSPACES}/default/files/c.bin").body, noise(900000, 2))
+
+    def test_a_start_removes_what_can_be_made_anew_and_says_what_else_may_go(self):
+        self.assertFalse(os.path.exists(f"{self.data}/data/checkouts/ws_x"))
+        self.assertFalse(os.path.exists(f"{self.data}/data/tmp/draft"))
+        told = r'msg="the disk of the data directory is full"(.|\n)*msg="may be removed while no server runs" what=live bytes=[1-9]'
+        eventually(lambda: re.search(told, self.server.log()))
 
 
 class Without(unittest.TestCase):
