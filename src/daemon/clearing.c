@@ -1,5 +1,5 @@
-/* clearing.c -- room on the disk of DATA when the server starts: what can be made anew goes, and of the rest it
- * is said what may go, and what that costs. */
+/* clearing.c -- room on the disk of DATA when the server starts: what can be made anew goes, and of
+ * the rest it is said what may go, and what that costs. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

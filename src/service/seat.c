@@ -307,9 +307,10 @@ static void mark_open(struct seat *seat)
     pthread_mutex_unlock(&seat->lock);
 }
 
-/* Its files are kept when nobody writes to them any more, and before its row says that it is closed: what is in
- * the directory of a closed session is swept at the next start. What finds no room on a full disk goes with
- * the session: closing is what makes room, and its runs have said that it was not saved. */
+/* Its files are kept when nobody writes to them any more, and before its row says that it is
+ * closed: what is in the directory of a closed session is swept at the next start. What finds no
+ * room on a full disk goes with the session: closing is what makes room, and its runs have said
+ * that it was not saved. */
 static int end_copy(struct seat *seat, struct err *e)
 {
     if (desk_rest(seat->desk, seat->session, e)) {
@@ -324,7 +325,8 @@ static int end_copy(struct seat *seat, struct err *e)
     return 0;
 }
 
-/* Whether the database takes anything now. One that would not must not cost the session its variables. */
+/* Whether the database takes anything now. One that would not must not cost the session its
+ * variables. */
 static int try_to_write(struct seat *seat, struct err *e)
 {
     const struct pen pen = desk_pen(seat->desk);

@@ -119,7 +119,8 @@ bool ballast_give(struct ballast *b)
     return is_given;
 }
 
-/* Where a file system cannot allocate, what is written has to be something that does not compress. */
+/* Where a file system cannot allocate, what is written has to be something that does not
+ * compress. */
 static int fill(int fd, uint64_t bytes)
 {
     scoped(freep) uint8_t *noise = malloc(FILL);

@@ -46,8 +46,9 @@ static int fail_constraint(struct err *e, int rc, const char *words)
 
 /* A write for which there is no room leaves everything as it was, whatever the limit is called.
  * SQLite knows only ENOSPC; for quotas it says IOERR, and sqlite3_system_errno is not set on this
- * way, so errno itself is asked. A cause that was lost on the way stops the store, which is the safe
- * mistake. SHMSIZE and SHMMAP are of the index of the log, which is no durable file, and mean the same. */
+ * way, so errno itself is asked. A cause that was lost on the way stops the store, which is the
+ * safe mistake. SHMSIZE and SHMMAP are of the index of the log, which is no durable file, and mean
+ * the same. */
 static bool is_full(int rc, int cause)
 {
     if (rc == SQLITE_IOERR_SHMSIZE || (rc & 0xff) == SQLITE_FULL)
@@ -116,9 +117,9 @@ static int configure(struct db_conn *c, bool is_reader, struct err *e)
     return conn_exec(c, is_reader ? reader_setup : writer_setup, e);
 }
 
-/* What SQLite maps is the index of a log, of which it has written one byte in each page. Where blocks are
- * smaller, the rest of the page is a hole, and on a full disk the first store to it would end the process
- * (SIGBUS). So what is mapped is allocated first, or not mapped. */
+/* What SQLite maps is the index of a log, of which it has written one byte in each page. Where
+ * blocks are smaller, the rest of the page is a hole, and on a full disk the first store to it
+ * would end the process (SIGBUS). So what is mapped is allocated first, or not mapped. */
 static void *map_allocated(void *at, size_t len, int protection, int flags, int fd, off_t offset)
 {
     int failed;

@@ -144,8 +144,8 @@ bool db_give_log_room(const char *dir)
            fsync(fd) == 0 && fstat(fd, &after) == 0 && after.st_blocks < before.st_blocks;
 }
 
-/* Closing a descriptor of the index would end the locks that SQLite has on it: these stay open for longer than
- * any connection. SQLite has made both files by now. */
+/* Closing a descriptor of the index would end the locks that SQLite has on it: these stay open for
+ * longer than any connection. SQLite has made both files by now. */
 static void open_log(struct db *db)
 {
     char path[PATH_MAX];

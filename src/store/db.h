@@ -22,9 +22,10 @@
  * the dirty pages and the next fsync succeeds, which is a lie). Every later write fails with
  * ERR_UNAVAILABLE, and `on_stop` is called once.
  *
- * A full disk is no such error. `make_room` is asked, and what did not fit is tried once more; without
- * room it fails with ERR_NO_SPACE, is undone, and the next one may work again. That holds for a sync,
- * too, on file systems that look for room only then: what such a sync loses are blocks that were never
+ * A full disk is no such error. What did not fit is tried again after a checkpoint, since the log
+ * then begins anew in blocks that it has, and after `make_room`; without room it fails with
+ * ERR_NO_SPACE, is undone, and the next one may work again. That holds for a sync, too, on file
+ * systems that look for room only then: what such a sync loses are blocks that were never
  * allocated, so what was durable before still is. The log is written again from the end of the last
  * transaction, and what a checkpoint was about to move is still in it.
  *
@@ -58,14 +59,14 @@ enum {
 struct db_options {
     const char *dir; /* DATA; exists */
     bool is_check;   /* nothing is made or migrated: ERR_NOT_FOUND, ERR_CONFLICT */
-    /* Blocks are allocated to the log and its index before they are needed, so that some thousand small
-     * writes go on whatever others do to the disk; after a checkpoint the log begins anew in the same
-     * blocks. As far as there is room. */
+    /* Blocks are allocated to the log and its index before they are needed, so that some thousand
+     * small writes go on whatever others do to the disk; after a checkpoint the log begins anew in
+     * the same blocks. As far as there is room. */
     bool has_log_room;
     const char *const *migrations;
     size_t migration_count;
-    /* Called on the writer's thread when the disk is full: true when there may be room now. May wait
-     * for the disk. May be NULL. */
+    /* Called on the writer's thread when the disk is full: true when there may be room now. May
+     * wait for the disk. May be NULL. */
     bool (*make_room)(void *arg);
     /* Called on the writer's thread: once, when the store has stopped; and for every posted job
      * that failed. Must not wait. May be NULL. */
@@ -81,8 +82,8 @@ struct db_options {
  * a newer program wrote it, ERR_DAMAGED when it is not a database. Blocks on disk. */
 int db_open(const struct db_options *options, struct db **ret, struct err *e);
 
-/* Gives back the blocks that the log of a database that is not open has beyond its end: for when there is no
- * room to open it. True: it had some. */
+/* Gives back the blocks that the log of a database that is not open has beyond its end: for when
+ * there is no room to open it. True: it had some. */
 bool db_give_log_room(const char *dir);
 
 /* Runs what is queued, makes a checkpoint and closes. Nobody uses it any more. NULL is fine. */

@@ -59,8 +59,8 @@ struct timespec timespec_of(int64_t deadline_us);
 
 int db_migrate(struct db_conn *c, const char *const *migrations, size_t count, struct err *e);
 
-/* Allocates blocks to the log and its index, up to `log_bytes` of the log. What there is no room for stays
- * as it is. */
+/* Allocates blocks to the log and its index, up to `log_bytes` of the log. What there is no room
+ * for stays as it is. */
 void db_reserve_log(struct db *db, uint64_t log_bytes);
 
 /* The writer's thread, from db_open to db_close. */

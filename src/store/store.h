@@ -27,8 +27,9 @@ struct store_options {
     /* To look at it, not to use it: nothing is made, and what an older server wrote is not brought up
      * to date; ERR_NOT_FOUND and ERR_CONFLICT instead. */
     bool is_check;
-    /* What is given up when the disk is full, so that what only removes something always works, and how
-     * much room stays to others when it is taken. 0: none, and none for the log of the database. */
+    /* What is given up when the disk is full, so that what only removes something always works, and
+     * how much room stays to others when it is taken. 0: none, and none for the log of the
+     * database. */
     uint64_t ballast_bytes, ballast_leave_bytes;
     /* Called once the lock is held, before anything is written: to make room. */
     void (*on_locked)(void *arg);

@@ -43,9 +43,9 @@ void upkeep_close(struct upkeep *u); /* NULL is fine */
 /* A gc that goes on ends soon, and no other begins: for when the server is about to end. Any thread. */
 void upkeep_stop(struct upkeep *u);
 
-/* `is_now`: without the usual day of grace, for what was purged just now. Then, and on a full disk, it frees
- * what it can, however little of a pack that is. Fails with ERR_BUSY while
- * another gc or a backup goes on. */
+/* `is_now`: without the usual day of grace, for what was purged just now. Then, and on a full disk,
+ * it frees what it can, however little of a pack that is. Fails with ERR_BUSY while another gc or a
+ * backup goes on. */
 int upkeep_gc(struct upkeep *u, bool is_now, struct gc_result *ret, struct err *e);
 
 /* Brings the backup in backup_dir up to date. Fails with ERR_CONFLICT when none is configured,
