@@ -118,7 +118,8 @@ DEATHS = [
           message="Too many open files"),
     Death("a disk that is full", "import time\nfor i in range(99):\n    open(f'big{i}', 'wb').write(b'x' * (4 << 20))\n    time.sleep(0.05)", "disk",
           lives=False, hint="/mnt/data grew over its limit"),
-    Death("one file that is too large", "f = open('one', 'wb', 0)\nwhile True: f.write(b'x' * (1 << 20))", "error", error="OSError", message="File too large"),
+    Death("one file that is too large", "f = open('one', 'wb', 0)\nwhile True: f.write(b'x' * (1 << 20))", "error", error="OSError", message="File too large",
+          hint="limits.disk_mb"),
     Death("a file that is too large in bash", "head -c 300M /dev/zero > one", "error", error="ExitStatus", stderr="File size limit exceeded", language="bash"),
     Death("more files than there may be", "import os, time\nos.mkdir('many')\nfor i in range(21000): os.close(os.open(f'many/{i}', os.O_CREAT))\n"
           "time.sleep(20)", "disk", lives=False, hint="/mnt/data grew over its limit", timeout_s=60),
@@ -436,7 +437,7 @@ class Outside(unittest.TestCase):
         self.assertEqual(self.server.process.wait(30), 125)  # it could run nothing any more
         self.assertIn("the spawner died", self.server.log())
         self.again(signal.SIGTERM)
-        self.expect(run, "killed", "lost", "The session was ended from outside.")
+        self.expect(run, "killed", "lost", "The process that makes the sandboxes died")
         self.assertEqual(self.look(), ("lost", "1"))
 
 

@@ -51,7 +51,7 @@ FILE = {
 ERROR = {"name": is_text, "message": is_text, "line": null_or(is_count), "traceback": is_text}
 LIMITS = {"memory_mb": is_number, "cpu": is_number, "wall_s": is_number, "pids": is_count,
           "output_bytes": is_count, "disk_mb": is_number}
-TRUNCATED = {"stdout": is_count, "stderr": is_count, "displays": is_count, "not_saved": is_count}
+TRUNCATED = {"stdout": is_count, "stderr": is_count, "displays": is_count, "not_saved": is_count, "not_brought": is_count}
 RUN = {
     "id": matching("run_[0-9a-z]{20,60}"),
     "session_id": matching("ses_[0-9a-z]{20,60}"),
