@@ -261,10 +261,10 @@ class Copies(OnASmallDisk):
 
     def test_a_fork(self):
         s = self.client.session()
-        self.assertEqual(self.client.run(s, "import os\nopen('f', 'wb').write(os.urandom(60 << 20)); None")["end"], "ok")
-        self.fill_down_to(5 * MIB)
+        self.assertEqual(self.client.run(s, "import os\nopen('f', 'wb').write(os.urandom(40 << 20)); None")["end"], "ok")
+        self.fill_down_to(-20 * MIB)
         answer = self.client.request("POST", f"/api/v1/sessions/{s}/fork", {})
         self.assertEqual((answer.status, answer.code), (507, "insufficient_storage"))
         self.assertGreater(self.free(), self.RESERVE_MB * MIB // 2)
         (self.disk / "other").unlink()
-        self.assertEqual(self.client.run(s, "os.path.getsize('f')")["result"]["text/plain"], str(60 * MIB))
+        self.assertEqual(self.client.run(s, "os.path.getsize('f')")["result"]["text/plain"], str(40 * MIB))
