@@ -39,15 +39,19 @@ static const struct {
 };
 /* clang-format on */
 
+static const char server_is_full[] =
+    "The server's disk is nearly full, which is no limit of this session. Write less, or say that room has to be made";
+
 void tell_end(const struct json_t *run, struct buf *out)
 {
+    bool is_servers = json_is_true(json_object_get(run, "server_disk_full"));
     struct str end = tell_str(run, "end");
     const char *died_of = text(run, "signal");
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         if (!str_is(end, endings[i].end))
             continue;
         line(out);
-        buf_fmt(out, "[%s: %s", endings[i].end, endings[i].words);
+        buf_fmt(out, "[%s: %s", endings[i].end, is_servers ? server_is_full : endings[i].words);
         if (*died_of)
             buf_fmt(out, " (%.32s)", died_of);
         buf_fmt(out, ". It ran for %.1f s.]\n", tell_number(run, "duration_ms") / 1000);

@@ -92,8 +92,8 @@ static const struct op ops[] = {
      .path = "/readyz",
      .name = "getReadiness",
      .summary =
-         "Whether it takes requests now; 503 while it starts or stops. `degraded`: the disk is full, so "
-         "nothing new is taken; reading and deleting go on.",
+         "Whether it takes requests now; 503 while it starts or stops. `degraded`: the disk is down to "
+         "its reserve, so uploads are refused; reading, deleting and runs that write little go on.",
      .needs = NEEDS_NOTHING,
      .flags = OP_PUBLIC,
      .status = 200,

@@ -454,7 +454,8 @@ static const struct op ops[] = {
     {.method = "POST",
      .path = "/api/v1/sessions/{id}/rollback",
      .name = "rollbackSession",
-     .summary = "Undo the last runs: variables and files become what they were before.",
+     .summary =
+         "Undo the last runs: variables and files become what they were before; also of a session that sleeps.",
      .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(rollback_args, rollback_fields),
@@ -476,7 +477,8 @@ static const struct op ops[] = {
     {.method = "POST",
      .path = "/api/v1/sessions/{id}/complete",
      .name = "completeCode",
-     .summary = "What could come next at a place in the code.",
+     .summary =
+         "What could come next at a place in the code. Does not wake the session or wait for its run, unless told to.",
      .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(ask_args, ask_fields),
@@ -486,7 +488,8 @@ static const struct op ops[] = {
     {.method = "POST",
      .path = "/api/v1/sessions/{id}/inspect",
      .name = "inspectCode",
-     .summary = "What is known of the name at a place in the code.",
+     .summary =
+         "What is known of the name at a place in the code. Does not wake the session or wait for its run, unless told to.",
      .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      BODY(ask_args, ask_fields),
@@ -496,7 +499,7 @@ static const struct op ops[] = {
     {.method = "GET",
      .path = "/api/v1/sessions/{id}/variables",
      .name = "listVariables",
-     .summary = "The session's variables.",
+     .summary = "The session's variables. Does not wake it or wait for its run, unless told to.",
      .needs = NEEDS_OWNER,
      .scope = SCOPE_RUN,
      QUERY(variables_args, variables_fields),

@@ -18,8 +18,8 @@ static const struct {
     const char *name, *costs;
 } parts[] = {
     {"images",
-     "nothing that lasts: the image is baked again at the next start, which takes a minute; "
-     "sessions asleep that need an old one lose their variables"},
+     "nothing; but sleepers/images has links to the image and to what sessions asleep need, and what is "
+     "linked there comes free only with sleepers"},
     {"search.db",
      "nothing that lasts: the index of words is made again, and until then search finds "
      "little; remove search.db-wal and search.db-shm with it"},

@@ -281,7 +281,7 @@ static void on_not_woken(void *arg, const char *id, const char *why)
 {
     struct server *s = arg;
     atomic_fetch_add(&s->not_woken, 1);
-    log_line(&s->log, LOG_WARNING, "a sleeping session could not be woken, its variables are lost",
+    log_line(&s->log, LOG_WARNING, "what was kept of a session cannot be used",
              LOG_STR("session", id), LOG_STR("why", why));
 }
 

@@ -151,6 +151,12 @@ void run_note_rest(struct buf *out, const struct json_t *run)
         buf_str(out, "note: the variables of this session are gone; files in /mnt/data are kept\n");
 }
 
+static bool run_is_out_of_memory(const json_t *run)
+{
+    const json_t *error = json_object_get(run, "error");
+    return run_is(run, "end", "error") && run_is(error, "name", "MemoryError");
+}
+
 const char *run_next(const struct json_t *run, bool is_cut)
 {
     static const struct {
@@ -167,6 +173,10 @@ const char *run_next(const struct json_t *run, bool is_cut)
         {"crashed", "Define again what you need, and leave out what made the interpreter die."},
         {"killed", "Run it again; define first what you need, for variables may be gone."},
     };
+    if (json_is_true(json_object_get(run, "server_disk_full")))
+        return "Write less: the server's disk is nearly full, and its operator has to make room.";
+    if (run_is_out_of_memory(run))
+        return "Work on smaller pieces, in this session: variables set before the error are kept.";
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (run_is(run, "end", table[i].end))
             return table[i].next;

@@ -113,6 +113,7 @@ static void put_variable(struct mcp_call *m, const json_t *v)
     struct json_writer *w = &m->reply.w;
     scoped(buf_done) struct buf repr = BUF_INIT(REPR_MAX + TEXT_NOTICE_MAX);
     struct str text = run_str(v, "repr"), name = run_str(v, "name"), type = run_str(v, "type");
+    struct str why = run_str(v, "gave_up");
     size_t next;
     struct str piece = text_window(text, 0, REPR_MAX, &next);
     for (size_t i = 0; i < piece.len; i++)
@@ -122,15 +123,18 @@ static void put_variable(struct mcp_call *m, const json_t *v)
     buf_fmt(&m->reply.text, "%.200s: %.200s", name.ptr, type.ptr);
     if (repr.len > 0)
         buf_fmt(&m->reply.text, " = %s", repr.bytes);
-    if (*run_text(v, "gave_up"))
-        buf_fmt(&m->reply.text, " (%.200s)", run_text(v, "gave_up"));
+    if (why.len > 0)
+        buf_fmt(&m->reply.text, " (%.200s)", why.ptr);
     buf_str(&m->reply.text, "\n");
-    if (m->reply.structured.len + 6 * (repr.len + name.len + type.len) > REPLY_STRUCTURED_MAX - 512)
+    if (m->reply.structured.len + 6 * (repr.len + name.len + type.len + why.len) >
+        REPLY_STRUCTURED_MAX - 512)
         return;
     jw_object(w);
     put_text(w, "name", name.ptr);
     put_text(w, "type", type.ptr);
     put_text(w, "repr", repr.bytes ? repr.bytes : "");
+    if (why.len > 0)
+        put_text(w, "gave_up", why.ptr);
     jw_end_object(w);
 }
 
@@ -138,9 +142,14 @@ static void put_variable(struct mcp_call *m, const json_t *v)
 static void tell_state(struct mcp_call *m, const json_t *answer)
 {
     const char *status = run_text(answer, "status"), *as_of = run_text(answer, "as_of");
+    bool is_current = json_is_true(json_object_get(answer, "is_current"));
     put_text(&m->reply.w, "status", status);
-    if (json_is_true(json_object_get(answer, "is_current")))
+    jw_key(&m->reply.w, "is_current");
+    jw_bool(&m->reply.w, is_current);
+    if (is_current)
         return;
+    if (*as_of)
+        put_text(&m->reply.w, "as_of", as_of);
     buf_fmt(&m->reply.text, "The session is %s and was not asked: this is %s%s.%s\n", status,
             *as_of ? "what it had at " : "not what it has, which is not known", as_of,
             strcmp(status, "asleep") == 0 ? " Pass wake: true to wake it and ask." : "");

@@ -10,8 +10,8 @@
  * a session begins at once however much there is, and costs what it changed itself. A plain one moves to
  * layers when its session sleeps or wakes and the workspace has grown (desk_thin.c). What others changed is
  * copied to a session that is awake, up to DESK_PLAIN_BYTES or what it has in memory, whichever is more; beyond
- * that it is put to sleep for a moment (desk_wants_layers). One that cannot sleep then has copies until it does; in the container tiers, where there
- * are no layers, every copy is whole.
+ * that it is put to sleep for a moment (desk_wants_layers). One that cannot sleep, or keeps snapshots,
+ * has copies until it does; in the container tiers, where there are no layers, every copy is whole.
  *
  *     desk_ready(d, session, &data, e)        before anything that may start or use a kernel
  *     session_run(session, data, ...)

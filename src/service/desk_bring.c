@@ -127,7 +127,7 @@ int bringing_graft(struct bringing *b, struct err *e)
 }
 
 static const char is_full[] = "the disk of the server is full",
-                  is_in_the_way[] = "something of the session's own is in its place";
+                  is_in_the_way[] = "a file or directory of the session has that path";
 
 /* Why changes were left out, by the errno of the first. */
 static const char *reason_of(int errnum)
@@ -135,8 +135,8 @@ static const char *reason_of(int errnum)
     switch (errnum) {
     case ENOSPC:
     case EDQUOT: return is_full;
-    case EBUSY: return "too much is being brought to sessions at this moment";
-    case ETIME: return "it took too long; when the session has slept, it is there";
+    case EBUSY: return "too much is being brought to sessions at this moment; the next run tries again";
+    case ETIME: return "it took too long; it comes when the session has slept";
     case EACCES:
     case EPERM: return "the session has closed the directory that it belongs in";
     case ENOTDIR:

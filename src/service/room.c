@@ -29,8 +29,9 @@ enum {
 static const char no_memory[] =
     "this host has no memory for one more session now; try again later, "
     "or close sessions that are not needed";
-static const char all_at_work[] = "as many sessions as may be awake at once are all at work; try "
-                                  "again later, or end one of them";
+static const char all_at_work[] =
+    "all sessions that may be awake at once are running code; try again "
+    "later, or cancel a run";
 
 static bool is_awake(struct seat *seat)
 {

@@ -10,8 +10,8 @@
  * Theory of operation. A *seat* is a session that somebody owns; it is in memory while it is awake or
  * in use and otherwise a row and a file on disk. A *job* is a run from when it is asked for until
  * nobody looks at it any more; the thread that executes it waits for the seat's turn (turn.h: one
- * at a time, first come first served), for a slot of the host (gate.h: fair among principals), for
- * memory (room.h), runs the code in the engine, writes down what came of it and wakes whoever
+ * at a time, first come first served), for room to be awake (room.c), for a slot of the host (gate.h: fair
+ * among principals), runs the code in the engine, writes down what came of it and wakes whoever
  * watches. The *keeper* is one thread that puts idle seats to sleep, closes those that slept too
  * long, and forgets what is old.
  *

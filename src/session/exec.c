@@ -32,7 +32,7 @@
 
 static const char orphaned[] =
     "The process that makes the sandboxes died, and this session's kernel with it. Variables are lost; "
-    "files in /mnt/data are kept. Run it again if it should have ended.";
+    "files in /mnt/data are kept. Run the code again when the server has started again.";
 
 struct exec {
     struct kernel *k;

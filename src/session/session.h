@@ -8,8 +8,8 @@
  *     session_unref(s)
  *
  * life.h has the states. What the next run finds is said by run.state: FRESH (a new kernel), KEPT,
- * WOKEN (from its file; run.lost names what did not survive), LOST (its memory is gone: the kernel
- * died while nobody looked, or the file could not be woken; run.hint says why). A run also wakes
+ * WOKEN (from its file, or from its newest snapshot when the kernel ended between two runs; run.lost names
+ * what did not survive), LOST (its memory is gone and no snapshot of it is there; run.hint says why). A run also wakes
  * what was branched, so the first run of a branch is WOKEN.
  *
  * The data directory is not part of a session: whoever calls brings it, whenever a kernel may have

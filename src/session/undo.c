@@ -385,8 +385,8 @@ static int no_snapshot(const struct session *s, uint64_t run, struct err *e)
     if (most == 0)
         return err_set(
             e, ERR_NOT_FOUND,
-            "the session has no snapshots to go back to%s%s. Those of before its next runs come when "
-            "it can be copied; one that was started without an image has to be restarted for that",
+            "the session has no snapshots to go back to%s%s. The next run that can be written down makes "
+            "one; a session that was started without an image has to be restarted first",
             why ? ": " : " yet", why ? why : "");
     if (run < s->undo[0].before)
         return err_set(e, ERR_NOT_FOUND,
@@ -395,8 +395,8 @@ static int no_snapshot(const struct session *s, uint64_t run, struct err *e)
                        (unsigned long long)run, (unsigned long long)s->undo[0].before,
                        (unsigned long long)most);
     return err_set(e, ERR_NOT_FOUND,
-                   "there is no snapshot of before run %llu%s%s; roll back by another number of "
-                   "runs, %llu for the oldest",
+                   "there is no snapshot of before run %llu%s%s; roll back by %llu runs for the "
+                   "oldest there is",
                    (unsigned long long)run, why ? ": " : "", why ? why : "",
                    (unsigned long long)most);
 }

@@ -37,8 +37,9 @@ struct files_options {
     struct meta *meta; /* all borrowed */
     struct contents *contents;
     struct people *people;
-    int space_fd;           /* a directory on the disk that has to keep some room; -1: none */
-    uint64_t reserve_bytes; /* below it (base/disk.h) nothing is taken any more: ERR_NO_SPACE */
+    int space_fd; /* a directory on the disk that has to keep some room; -1: none */
+    uint64_t
+        reserve_bytes; /* kept free (base/disk.h); who may use which part of it: files_check_room */
     uint64_t bytes_max, files_max; /* quota of a workspace that has none of its own; 0: none */
     uint64_t file_max;             /* bytes of one file */
     uint32_t trash_days;           /* until what was deleted is purged; 0: never */
@@ -99,10 +100,10 @@ enum room_use {
 int files_check_room(struct files *f, enum room_use use, uint64_t bytes, uint64_t count,
                      struct err *e);
 /* For files from outside, of any size. */
-/* The same as a question. What only removes something is not asked: that works on a full disk, too
- * (store/ballast.h). */
-bool files_is_full(struct files *f);
 int files_check_space(struct files *f, struct err *e);
+/* Whether files from outside would be refused. What only removes something is not asked: that works on a
+ * full disk, too (store/ballast.h). */
+bool files_is_full(struct files *f);
 
 /* ---- changes ---- */
 

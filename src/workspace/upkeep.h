@@ -64,7 +64,7 @@ struct upkeep_stats {
     uint64_t kept_bytes;             /* of all versions that are kept */
     uint64_t disk_free, inodes_free; /* inodes UINT64_MAX: not counted */
     uint64_t ballast_bytes;          /* held in reserve for what removes something */
-    bool is_full;                    /* less is free than the reserve: nothing new is taken */
+    bool is_full;                    /* less is free than the reserve */
     uint64_t places[PLACE_COUNT];    /* bytes, when last measured */
     int64_t measured_at_us;          /* wall clock; 0: not yet */
     struct scrub_state scrub;

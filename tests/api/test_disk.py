@@ -82,7 +82,7 @@ class Damage(unittest.TestCase):
         self.assertIn("damaged", run["hint"])
         self.assertEqual(self.client.run(well, "len(x)")["state"], "woken")
         self.assertIn("\ncicada_sessions_not_woken_total 1\n", self.client.get("/metrics").body.decode())
-        (line,) = [line for line in self.server.lines if "could not be woken" in line]
+        (line,) = [line for line in self.server.lines if "what was kept of a session cannot be used" in line]
         self.assertIn("level=warn", line)
         self.assertIn(hurt, line)
         self.assertIn("hash is wrong", line)
