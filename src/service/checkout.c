@@ -372,6 +372,16 @@ static void drop_chain(struct checkouts *c, struct shelf *shelf)
     shelf->top = NULL;
 }
 
+/* Whether nobody has any of its layers mounted. One that is mounted would be found on the disk by the next
+ * checkout, taken for a layer that nobody has, and be removed by those who still had it. */
+static bool is_idle(const struct layer *l)
+{
+    for (; l; l = l->below)
+        if (l->refs != 1)
+            return false;
+    return true;
+}
+
 static bool is_deleted(const struct checkouts *c, const char *workspace)
 {
     struct workspace_row row;
@@ -430,7 +440,7 @@ void checkouts_tidy(struct checkouts *c, int64_t unused_us)
     for (struct shelf *s = next_shelf(c, NULL); s; s = next_shelf(c, s)) {
         bool is_gone = is_deleted(c, s->workspace);
         pthread_mutex_lock(&s->lock);
-        if (s->top && s->top->refs == 1 && (is_gone || clock_us() - s->used_us >= unused_us))
+        if (s->top && is_idle(s->top) && (is_gone || clock_us() - s->used_us >= unused_us))
             drop_chain(c, s);
         pthread_mutex_unlock(&s->lock);
     }

@@ -83,6 +83,23 @@ static void what_nobody_uses_is_forgotten(void **state)
     assert_int_equal(checkouts_count(all), 0);
 }
 
+static void a_layer_below_that_somebody_has_stays(void **state)
+{
+    (void)state;
+    struct checkout old, newer, next;
+    OK(checkout_take(all, &fx.ws, &old, e));
+    put("b.txt", "more");
+    look_again();
+    OK(checkout_take(all, &fx.ws, &newer, e));
+    assert_true(newer.count > old.count);
+    checkout_release(all, &newer);
+    checkouts_tidy(all, /* unused_us= */ 0);
+    OK(checkout_take(all, &fx.ws, &next, e));
+    checkout_release(all, &old);
+    assert_int_equal(faccessat(next.fds[next.count - 1], "a.txt", F_OK, 0), 0);
+    checkout_release(all, &next);
+}
+
 static void it_is_made_again_when_it_is_wanted(void **state)
 {
     (void)state;
@@ -130,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_used_stays),
         TEST(what_nobody_uses_is_forgotten),
+        TEST(a_layer_below_that_somebody_has_stays),
         TEST(it_is_made_again_when_it_is_wanted),
         TEST(what_an_earlier_server_left_and_nobody_wants_goes),
         TEST(that_of_a_deleted_workspace_goes_at_once),
