@@ -84,16 +84,21 @@ struct used {
     size_t count;
 };
 
-static void remove_old(struct server *s, const struct used *used)
+/* Asked anew: linking may have taken minutes, and a session that began meanwhile is not in the list of before. */
+static void remove_old(struct server *s)
 {
     struct err e = {0};
+    struct used used = {0};
     uint64_t freed = 0, more = 0;
-    const char(*ids)[HASH_HEX_SIZE] = (const char(*)[HASH_HEX_SIZE])used->ids;
-    (void)images_gc(s->images, ids, used->count, &freed, &e); /* the next time, then */
+    if (sessions_images(s->sessions, &used.ids, &used.count, &e))
+        return;
+    const char(*ids)[HASH_HEX_SIZE] = (const char(*)[HASH_HEX_SIZE])used.ids;
+    (void)images_gc(s->images, ids, used.count, &freed, &e); /* the next time, then */
     if (s->kept)
-        (void)images_gc(s->kept, ids, used->count, &more, &e);
+        (void)images_gc(s->kept, ids, used.count, &more, &e);
     if (freed + more)
         log_line(&s->log, LOG_INFO, "removed old images", LOG_U64("bytes", freed + more));
+    free(used.ids);
 }
 
 /* Puts one image with the sleeping sessions as well. 0 also when its libraries have to wait. */
@@ -153,7 +158,7 @@ static void *keep_current(void *arg)
             keep_libraries(s, tried);
         if (sessions_images(s->sessions, &used.ids, &used.count, &e) == 0) {
             link_used(s, &used, is_settled, &is_told);
-            remove_old(s, &used);
+            remove_old(s);
         }
         free(used.ids);
         is_settled = true;
