@@ -294,6 +294,7 @@ int job_launch(struct job *j, struct err *e)
         pthread_mutex_unlock(&s->lock);
     }
     turn_leave(&j->seat->turn, &j->place);
+    room_changed(s);
     rates_run_refund(s->o.rates, &j->who);
     job_conclude_unrun(j, END_KILLED, e->text);
     return -1;

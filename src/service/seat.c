@@ -48,6 +48,7 @@ int seat_begin(struct seat *seat, struct seat_use *use, struct err *e)
     pthread_mutex_unlock(&seat->lock);
     if (failed) {
         turn_leave(&seat->turn, &use->place);
+        room_changed(seat->service);
         return -1;
     }
     return 0;
@@ -55,8 +56,10 @@ int seat_begin(struct seat *seat, struct seat_use *use, struct err *e)
 
 void seat_end(struct seat_use *use)
 {
+    struct service *s = use->seat->service;
     seat_touch(use->seat);
     turn_leave(&use->seat->turn, &use->place);
+    room_changed(s);
 }
 
 /* Its options as the row has them; with this pen from now on. */
@@ -325,12 +328,12 @@ static int end_copy(struct seat *seat, struct err *e)
     return 0;
 }
 
-/* Whether the database takes anything now. One that would not must not cost the session its
- * variables. */
+/* Whether the database takes anything now. One that would not, on a full disk or a failed one, must not
+ * cost the session its variables. */
 static int try_to_write(struct seat *seat, struct err *e)
 {
     const struct pen pen = desk_pen(seat->desk);
-    return files_is_full(seat->service->o.files) ? write_options(seat, &pen, e) : 0;
+    return write_options(seat, &pen, e);
 }
 
 /* Ends the session itself; its turn is taken. On failure it can be closed again. */

@@ -112,6 +112,7 @@ int seat_ask(struct seat *seat, const struct who *who, const struct seat_questio
     int failed = turn_await_until(&seat->turn, &place, until_us, e);
     if (failed) {
         turn_leave(&seat->turn, &place);
+        room_changed(seat->service);
         return q->waits || e->code != ERR_BUSY ? -1 : recall(seat, q->topic, ret, e);
     }
     pthread_mutex_lock(&seat->lock);
