@@ -135,7 +135,8 @@ static const char *reason_of(int errnum)
     switch (errnum) {
     case ENOSPC:
     case EDQUOT: return is_full;
-    case EBUSY: return "too much is being brought to sessions at this moment; the next run tries again";
+    case EBUSY:
+        return "too much is being brought to sessions at this moment; the next run tries again";
     case ETIME: return "it took too long; it comes when the session has slept";
     case EACCES:
     case EPERM: return "the session has closed the directory that it belongs in";
