@@ -106,6 +106,16 @@ class Room(ApiTest):
         for session in (first, second):
             self.client.ok("DELETE", ONE + session, status=204)
 
+    def test_a_session_that_was_restarted_makes_room_for_one_that_waits(self):
+        first, second = self.busy()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            ran = pool.submit(Client(self.server).ok, "POST", "/api/v1/runs", {"code": "6*7"})
+            self.waits(1)
+            self.client.ok("POST", f"{ONE}{first}/restart")
+            self.assertEqual(ran.result(15)["result"]["text/plain"], "42")
+        for session in (first, second):
+            self.client.ok("DELETE", ONE + session, status=204)
+
     def test_a_run_that_waits_for_room_can_be_cancelled(self):
         sleeper = self.client.session()
         sessions = self.busy()
