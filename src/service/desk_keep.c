@@ -322,6 +322,16 @@ static int tell_change(struct keeping *k, size_t index, struct err *e)
     return 0;
 }
 
+/* Whether the copy shows the workspace as the commit left it: nobody else has committed in between, and
+ * nothing went to a path that the copy does not have, or has of an older version. */
+static bool is_shown(const struct keeping *k)
+{
+    for (size_t i = 0; i < commit_count(k->commit); i++)
+        if (commit_change(k->commit, i)->outcome == OUTCOME_ASIDE)
+            return false;
+    return commit_rev(k->commit) == k->d->base + 1;
+}
+
 static int finish(struct keeping *k, struct err *e)
 {
     if (!k->commit || commit_count(k->commit) == 0)
@@ -330,8 +340,7 @@ static int finish(struct keeping *k, struct err *e)
         desk_save_before(k->d);
     if (commit_finish(k->commit, e))
         return -1;
-    /* Nobody else has committed in between: there is nothing of others to be brought. */
-    if (commit_rev(k->commit) == k->d->base + 1)
+    if (is_shown(k)) /* otherwise the rest is brought before the next run */
         k->d->base = commit_rev(k->commit);
     for (size_t i = 0; i < commit_count(k->commit); i++)
         if (tell_change(k, i, e))

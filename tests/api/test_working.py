@@ -4,7 +4,7 @@ import signal
 import unittest
 
 from base import IMAGES, Client, Server, eventually
-from files import FilesTest, noise, sha256
+from files import FilesTest, noise, quoted, sha256
 
 ONE = "/api/v1/sessions/"
 WARM = unittest.skipIf(IMAGES == "off", "a session that started cold cannot sleep, branch or go back")
@@ -219,6 +219,26 @@ class TheServerEnds(unittest.TestCase):
         client = Client(server)
         eventually(lambda: client.get("/api/v1/workspaces/default/files/f").status == 404)
         self.assertEqual(client.get("/api/v1/workspaces/default/files/g").body, b"y")
+
+
+    def test_what_was_kept_beside_is_there_after_the_kill(self):
+        server = Server()
+        self.addCleanup(server.close)
+        client = Client(server)
+        ws = "/api/v1/workspaces/default"
+        put = lambda path, data: self.assertIn(client.request("PUT", f"{ws}/files/{path}", raw=data).status, (200, 201))
+        put("f", b"theirs")
+        s = client.session()
+        client.ok("POST", ws + "/locks", {"path": "f", "holder": "alice"}, 201)
+        beside = client.run(s, "open('f', 'w').write('mine'); None")["files"][0]["kept_as"]
+        put("other", b"x")  # its rev is beyond that of what was kept beside
+        run = client.run(s, f"open({beside!r}).read(), open('other').read()")
+        self.assertEqual(run["result"]["text/plain"], "('mine', 'x')")
+        server.stop(signal.SIGKILL)
+        server.start()
+        client = Client(server)
+        self.assertEqual(client.run(s, f"open({beside!r}).read()")["result"]["text/plain"], "'mine'")
+        self.assertEqual(client.get(f"{ws}/files/{quoted(beside)}").body, b"mine")
 
 
 class LongRuns(WorkingTest):
