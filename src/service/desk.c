@@ -97,6 +97,7 @@ void desk_close(struct desk *d)
         free(d->own.items[i].aside);
     }
     free(d->own.items);
+    desk_set_unsaved(d, NULL, 0);
     capture_done(&d->pending);
     undone_done(&d->before);
     for (size_t i = 0; i < d->undo_count; i++)

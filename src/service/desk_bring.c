@@ -127,7 +127,8 @@ int bringing_graft(struct bringing *b, struct err *e)
 }
 
 static const char is_full[] = "the disk of the server is full",
-                  is_in_the_way[] = "a file or directory of the session has that path";
+                  is_in_the_way[] = "a file or directory of the session has that path",
+                  is_unsaved[] = "the session's own change of it is not saved yet";
 
 /* Why changes were left out, by the errno of the first. */
 static const char *reason_of(int errnum)
@@ -157,7 +158,8 @@ static int hold(struct bringing *b, const char *path, const char *reason, struct
     const struct session_path *own = desk_own(d, path);
     uint64_t since = own ? own->rev : b->shown;
     untell_brought(&d->pending, path);
-    b->is_behind = b->is_behind || reason == is_full || reason == reason_of(EBUSY);
+    b->is_behind =
+        b->is_behind || reason == is_full || reason == is_unsaved || reason == reason_of(EBUSY);
     return capture_unbrought(&d->pending, path, reason, e) ||
                    meta_session_hold(d->service->o.meta, d->session, path, since, e) ||
                    desk_set_own(d, path, since, /* aside= */ NULL, e)
@@ -202,9 +204,9 @@ int bringing_apply(struct bringing *b, struct err *e)
         b->result = (struct graft_result){.failed = 1, .first_errno = EBUSY};
     }
     for (; b->applied < b->count; b->applied++)
-        if (working_known(b->d->working, b->paths[b->applied], e) ||
-            check_arrival(b, b->applied, e))
-            return -1;
+        if (check_arrival(b, b->applied, e) ||
+            (!b->has_failed[b->applied] && working_known(b->d->working, b->paths[b->applied], e)))
+            return -1; /* what is there instead may be the session's, and not be kept yet */
     return 0;
 }
 
@@ -252,6 +254,8 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
     struct desk *d = b->d;
     bool is_gone = f->state == FILE_TRASHED;
     bool is_new = f->version == 1;
+    if (desk_is_unsaved(d, f->path))
+        return hold(b, f->path, is_unsaved, e);
     desk_forget_gone(d, f->path);
     if (tell_brought(&d->pending, f->path,
                      is_gone  ? FILE_DELETED

@@ -42,10 +42,13 @@ struct desk {
     struct working *working;
     struct checkout checkout; /* what it lies on; empty: plain, or not mounted */
     bool is_overlay;
-    bool is_new;           /* nothing is in it yet */
-    bool is_known;         /* the next look finds only what changed; otherwise all there is */
-    bool is_marked;        /* "awake" is there */
-    bool has_unsaved;      /* the last look found what could not be kept */
+    bool is_new;      /* nothing is in it yet */
+    bool is_known;    /* the next look finds only what changed; otherwise all there is */
+    bool is_marked;   /* "awake" is there */
+    bool has_unsaved; /* the last look found what could not be kept */
+    char **unsaved;   /* the paths of that, sorted */
+    size_t unsaved_count;
+    bool is_all_unsaved;   /* there were too many: any may be one */
     bool is_behind;        /* what others changed could not be brought; the next run tries again */
     uint64_t behind_bytes; /* of that, as far as it is known */
     bool has_others;       /* there may be files in it that others made */
@@ -85,6 +88,11 @@ uint64_t desk_since(const struct desk *d, const char *path);
 int desk_set_own(struct desk *d, const char *path, uint64_t rev, const char *aside, struct err *e);
 void desk_drop_own(struct desk *d, const char *path);
 int desk_load_own(struct desk *d, struct err *e); /* base and paths as the store has them */
+/* Whether the last look found a change of the session there that could not be kept: nothing may be written over
+ * it, since the copy alone has it. */
+bool desk_is_unsaved(const struct desk *d, const char *path);
+/* What it found so; takes over the list and its texts. */
+void desk_set_unsaved(struct desk *d, char **paths, size_t count);
 
 /* desk_pen.c */
 struct author desk_author(const struct desk *d); /* of what is kept outside of runs */

@@ -357,9 +357,11 @@ static int look(struct keeping *k, struct err *e)
         working_look(d->working, &sink, &k->found, e) || finish(k, e))
         return -1;
     d->is_known = true;
-    d->has_unsaved = k->left_count > 0;
     for (size_t i = 0; i < k->left_count; i++)
         working_forget(d->working, k->left[i]);
+    desk_set_unsaved(d, k->left, k->left_count);
+    k->left = NULL;
+    k->left_count = 0;
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* desk_own.c -- which paths are the session's own: those that it has committed, in order. */
+/* desk_own.c -- which paths are the session's own: those that it has committed, in order; and those that it
+ * could not commit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include "service/desk_int.h"
 #include "service/service_int.h"
 #include "store/meta_files.h"
+
+enum { UNSAVED_MAX = 10000 };
 
 static size_t own_place(const struct desk *d, const char *path, bool *ret_found)
 {
@@ -97,4 +100,41 @@ int desk_load_own(struct desk *d, struct err *e)
         failed = desk_set_own(d, kept.items[i].path, kept.items[i].rev, kept.items[i].aside, e);
     session_paths_done(&kept);
     return failed;
+}
+
+/* ---- what could not be committed ---- */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool desk_is_unsaved(const struct desk *d, const char *path)
+{
+    return d->is_all_unsaved ||
+           (d->unsaved_count > 0 &&
+            bsearch(&path, d->unsaved, d->unsaved_count, sizeof *d->unsaved, compare_texts));
+}
+
+static void free_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+void desk_set_unsaved(struct desk *d, char **paths, size_t count)
+{
+    free_texts(d->unsaved, d->unsaved_count);
+    d->is_all_unsaved = count > UNSAVED_MAX;
+    d->has_unsaved = count > 0;
+    if (d->is_all_unsaved || count == 0) {
+        free_texts(paths, count);
+        paths = NULL;
+        count = 0;
+    } else {
+        qsort(paths, count, sizeof *paths, compare_texts);
+    }
+    d->unsaved = paths;
+    d->unsaved_count = count;
 }

@@ -380,6 +380,29 @@ class Quota(WorkingTest):
         self.assertEqual(self.changes(self.run_in(s, "1")), {"large": "created"})
         self.assertEqual(self.data("large"), bytes(200000))
 
+    def test_what_others_change_does_not_go_over_what_is_not_saved(self):
+        for name in ("f", "gone"):
+            self.make(name, b"base")
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 100000}})
+        s = self.session()
+        run = self.run_in(s, "for n in ('f', 'gone'): open(n, 'wb').write(bytes(200000))")
+        self.assertEqual([m["path"] for m in run["not_saved"]], ["f", "gone"])
+        self.make("f", b"theirs")
+        self.assertEqual(self.client.request("DELETE", self.at("gone")).status, 204)
+        for i in range(2):
+            run = self.run_in(s, "[len(open(n, 'rb').read()) for n in ('f', 'gone')]")
+            self.assertEqual(run["result"]["text/plain"], "[200000, 200000]")
+            self.assertEqual([(m["path"], m["reason"]) for m in run["not_brought"]],
+                             [(n, "the session's own change of it is not saved yet") for n in ("f", "gone")])
+            self.assertEqual([m["path"] for m in run["not_saved"]], ["f", "gone"])
+        self.client.ok("POST", f"{ONE}{s}/refresh")
+        self.assertEqual(self.run_in(s, "len(open('f', 'rb').read())")["result"]["text/plain"], "200000")
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 1000000}})
+        told = {f["path"]: f for f in self.run_in(s, "1")["files"]}
+        self.assertEqual(self.data("f"), b"theirs")
+        for name in ("f", "gone"):
+            self.assertEqual(self.data(told[name].get("kept_as", name)), bytes(200000))
+
 
 class Snapshots(WorkingTest):
     def session(self, **wishes):
@@ -478,6 +501,17 @@ class Layers(WorkingTest):
         self.run_in(s, "open('d0/f0', 'w').write('mine'); None")
         self.client.ok("POST", f"{ONE}{s}/restart")
         self.assertEqual(self.run_in(s, "open('d0/f0').read()")["result"]["text/plain"], "'mine'")
+
+    def test_what_is_not_saved_outlasts_what_others_change_while_nothing_runs(self):
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 100000}})
+        s = self.session()
+        self.assertEqual([m["path"] for m in self.run_in(s, "open('d0/f0', 'wb').write(bytes(200000))")["not_saved"]], ["d0/f0"])
+        self.client.ok("POST", f"{ONE}{s}/restart")
+        self.make("d0/f0", b"theirs")
+        self.make("d0/f7", b"theirs")
+        run = self.run_in(s, "len(open('d0/f0', 'rb').read()), open('d0/f7').read()")
+        self.assertEqual(run["result"]["text/plain"], "(200000, 'theirs')")
+        self.assertEqual([m["path"] for m in run["not_brought"]], ["d0/f0"])
 
     @WARM
     def test_rollback(self):
