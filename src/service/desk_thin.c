@@ -7,8 +7,9 @@
  *
  * **Nothing of the session's is removed.** What goes is a file that the session has never committed, that
  * is at the workspace's head, unchanged since the copy was last in step, whose bytes are read and have the
- * head's hash, and that has the mode and the time it came with, no second name and no attributes. All else
- * stays where it is: the session's own files, unsaved and ignored ones, links, empty directories.
+ * head's hash, and that has the mode and the time it came with, no second name and no attributes; and what
+ * bringing left half done. All else stays where it is: the session's own files, unsaved and ignored ones,
+ * links, empty directories.
  *
  * **The order makes it safe.** In a plain copy an absence means that the session has deleted the file; over
  * layers it means that the file below shows. So first the marks that overlayfs would believe are taken away
@@ -159,12 +160,15 @@ static int become_upper(struct desk *d, int data_fd, struct err *e)
 
 /* ---- what goes ---- */
 
-/* A file that was being brought when that was ended. */
-static bool is_draft(const char *name)
+/* A file that was being brought when that was ended: it has another mode when it is whole (base/graft.c). The
+ * name alone says nothing, since a session may give any. */
+static bool is_draft(const struct desk *d, const char *path, const struct walk_entry *entry)
 {
     static const char begins[] = ".cicada-";
-    return strncmp(name, begins, sizeof begins - 1) == 0 &&
-           strlen(name) == sizeof begins - 1 + ID_RANDOM_LEN;
+    return (entry->st.stx_mode & 07777) == 0600 &&
+           strncmp(entry->name, begins, sizeof begins - 1) == 0 &&
+           strlen(entry->name) == sizeof begins - 1 + ID_RANDOM_LEN && !desk_own(d, path) &&
+           !desk_is_unsaved(d, path);
 }
 
 static bool has_bytes(int dir_fd, const char *name, const struct content *content)
@@ -228,8 +232,8 @@ static int let_go(const struct desk *d, int data_fd, struct err *e)
         bool is_dir = S_ISDIR(entry.st.stx_mode);
         if (is_dir && walk_enter(w) == 0 && open_up(d, data_fd, path->text, e))
             return -1;
-        if (S_ISREG(entry.st.stx_mode) &&
-            (is_draft(entry.name) || is_of_others(d, path->text, &entry, walk_dir(w), names)))
+        if (S_ISREG(entry.st.stx_mode) && (is_draft(d, path->text, &entry) ||
+                                           is_of_others(d, path->text, &entry, walk_dir(w), names)))
             (void)unlinkat(walk_dir(w), entry.name, 0); /* it costs more than it has to */
     }
     return 0;

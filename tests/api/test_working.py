@@ -502,6 +502,14 @@ class Layers(WorkingTest):
         self.client.ok("POST", f"{ONE}{s}/restart")
         self.assertEqual(self.run_in(s, "open('d0/f0').read()")["result"]["text/plain"], "'mine'")
 
+    def test_a_name_like_those_of_files_that_are_being_brought_is_the_session_s(self):
+        s = self.session()
+        self.run_in(s, "open('.cicada-' + 24 * 'a', 'w').write('mine'); None")
+        self.make("d0/f7", b"theirs")
+        self.run_in(s, "open('d0/f7').read()")
+        self.client.ok("POST", f"{ONE}{s}/restart")
+        self.assertEqual(self.run_in(s, "open('.cicada-' + 24 * 'a').read()")["result"]["text/plain"], "'mine'")
+
     def test_what_is_not_saved_outlasts_what_others_change_while_nothing_runs(self):
         self.client.ok("PATCH", self.ws, {"quota": {"bytes": 100000}})
         s = self.session()
