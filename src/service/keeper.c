@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "service/checkout.h"
-#include "service/desk.h"
 #include "service/service_int.h"
 #include "session/session.h"
 #include "store/meta.h"
@@ -64,12 +63,6 @@ static void put_to_sleep(struct seat *seat)
     room_changed(seat->service);
 }
 
-/* On a full disk what could not be kept would go with the session: nobody has asked for that. */
-static bool may_expire(struct service *s, const char *session)
-{
-    return !files_is_full(s->o.files) || !desk_was_left(s->o.live_fd, session);
-}
-
 /* Closes sessions that nobody has used for as long as they are kept. */
 static void close_old(struct service *s)
 {
@@ -89,7 +82,7 @@ static void close_old(struct service *s)
         int64_t ends_us = row->used_us + ((int64_t)row->idle_s + s->o.keep_s) * 1000000;
         if (ends_us > clock_wall_us() || seat_find(s, &everybody, row->id, &seat, &e))
             continue;
-        if (turn_count(&seat->turn) == 0 && may_expire(s, row->id))
+        if (turn_count(&seat->turn) == 0 && seats_may_end(s, row->id))
             (void)seat_close(seat, "expired", &e);
         seat_unref(seat);
     }

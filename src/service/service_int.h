@@ -198,6 +198,8 @@ const char *seat_status(struct seat *s); /* view.c; static */
 int seat_check_name(const char *name, struct err *e); /* NULL is fine */
 /* seats_room.c: true when there is one session less of theirs, for a container. */
 bool seats_make_room(struct service *s, const struct who *who, const struct session_row *row);
+/* Whether a session may be closed that nobody asked to: on a full disk, what could not be kept would go with it. */
+bool seats_may_end(struct service *s, const char *session);
 void seat_set_max(struct service *s, const struct who *who, struct session_row *row);
 
 /* The seat in memory, or NULL; held. With service->lock not held. */

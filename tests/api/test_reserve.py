@@ -10,6 +10,7 @@ import time
 import unittest
 
 from base import Client, Server
+from oa import OpenAI
 
 MIB = 1 << 20
 FILE = "/api/v1/workspaces/default/files/"
@@ -98,12 +99,13 @@ def can_mount():
 
 class OnASmallDisk(unittest.TestCase):
     MIB, INODES, RESERVE_MB = 300, None, 100
+    SETTINGS = {}
 
     def setUp(self):
         if not can_mount():
             self.skipTest("no file system can be mounted here")
         self.disk = self.enterContext(small_disk(self.MIB, self.INODES))
-        settings = {"store.reserve_mb": self.RESERVE_MB, "sessions.disk_mb": 2048, "workspaces.trash_days": 1}
+        settings = {"store.reserve_mb": self.RESERVE_MB, "sessions.disk_mb": 2048, "workspaces.trash_days": 1, **self.SETTINGS}
         self.server = Server(data=str(self.disk), settings=settings)
         self.addCleanup(self.server.close)
         self.client = Client(self.server)
@@ -242,6 +244,24 @@ class Inodes(OnASmallDisk):
         # Writing without new files is no matter of inodes.
         self.assertEqual(self.client.run(s, "open('early', 'wb').write(b'x' * (16 << 20))")["end"], "ok")
         print(f"lowest: {lowest.inodes} inodes")
+
+
+class Room(OnASmallDisk):
+    """Sessions of containers give way to each other."""
+
+    SETTINGS = {"sessions.per_principal_max": 1}
+
+    def test_none_gives_way_with_files_that_are_nowhere_else(self):
+        ids = [OpenAI(self.server).ok("POST", "/containers", {"name": n})["workspace_id"] for n in ("one", "two")]
+        s = self.client.session(workspace=ids[0])
+        self.fill_down_to(-10 * MIB)
+        self.is_the_servers(self.client.run(s, "open('much', 'wb').write(b'x' * (4 << 20))"), "fresh")
+        answer = self.client.request("POST", "/api/v1/sessions", {"workspace": ids[1]})
+        self.assertEqual((answer.status, answer.code), (429, "limit_exceeded"), answer.body)
+        self.assertEqual(self.client.run(s, "import os; os.path.exists('much')")["result"]["text/plain"], "True")
+        (self.disk / "other").unlink()
+        self.client.session(workspace=ids[1])
+        self.assertIn(b"made room", self.client.get("/api/v1/sessions/" + s).body)
 
 
 class Copies(OnASmallDisk):
