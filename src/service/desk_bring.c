@@ -9,6 +9,7 @@
 
 #include "base/dir.h"
 #include "base/err.h"
+#include "base/flush.h"
 #include "base/graft.h"
 #include "base/hash.h"
 #include "base/scope.h"
@@ -455,5 +456,5 @@ int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e)
         if (failed)
             return -1;
     }
-    return 0;
+    return flush_tree(data_fd, e);
 }

@@ -141,7 +141,9 @@ bool desk_was_bringing(const struct desk *d, const char *path, uint64_t size,
 /* to the workspace's head. `is_all`: also what is held back. */
 int desk_catch_up(struct desk *d, struct session *session, const struct workspace_row *ws,
                   bool is_all, struct err *e);
-/* A plain copy: everything there is, where the session has nothing of its own. */
+/* A plain copy: everything there is, where the session has nothing of its own. All of it is on disk (base/flush.h)
+ * when it returns, before anybody says what the copy is based on: a file that a power cut left empty would be
+ * taken for one that the session has emptied. */
 int desk_fill(struct desk *d, const struct workspace_row *ws, struct err *e);
 
 /* desk_thin.c: no kernel uses the copy, and what could be kept of it has been. Whether it would be an overlay if
