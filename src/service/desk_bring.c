@@ -249,6 +249,14 @@ static int hold_back(struct bringing *b, const struct file_row *f, struct err *e
     return hold(b, f->path, is_full, e);
 }
 
+/* What the session wrote there is in its copy alone. What is kept beside goes on being kept there. */
+static int hold_unsaved(struct bringing *b, const struct file_row *f, struct err *e)
+{
+    const struct session_path *own = desk_own(b->d, f->path);
+    return own && own->aside ? capture_unbrought(&b->d->pending, f->path, is_unsaved, e)
+                             : hold(b, f->path, is_unsaved, e);
+}
+
 static int bring_one(struct round *r, const struct file_row *f, struct err *e)
 {
     struct bringing *b = r->b;
@@ -256,7 +264,7 @@ static int bring_one(struct round *r, const struct file_row *f, struct err *e)
     bool is_gone = f->state == FILE_TRASHED;
     bool is_new = f->version == 1;
     if (desk_is_unsaved(d, f->path))
-        return hold(b, f->path, is_unsaved, e);
+        return hold_unsaved(b, f, e);
     desk_forget_gone(d, f->path);
     if (tell_brought(&d->pending, f->path,
                      is_gone  ? FILE_DELETED

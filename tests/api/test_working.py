@@ -403,6 +403,22 @@ class Quota(WorkingTest):
         for name in ("f", "gone"):
             self.assertEqual(self.data(told[name].get("kept_as", name)), bytes(200000))
 
+    def test_what_is_kept_beside_and_not_saved_stays_so_when_refreshed(self):
+        self.make("f", b"base")
+        s = self.session()
+        run = start(self.client, s, "open('f', 'w').write('mine')\nprint('x', flush=True)\nimport time; time.sleep(1); None")
+        self.make("f", b"theirs")
+        beside = self.client.ok("GET", f"/api/v1/runs/{run}?wait_s=30")["files"][0]["kept_as"]
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 100000}})
+        run = self.run_in(s, "open('f', 'wb').write(bytes(200000))")
+        self.assertEqual([m["path"] for m in run["not_saved"]], ["f"])
+        self.client.ok("POST", f"{ONE}{s}/refresh")
+        run = self.run_in(s, "len(open('f', 'rb').read())")
+        self.assertEqual((run["result"]["text/plain"], [m["path"] for m in run["not_brought"]]), ("200000", ["f"]))
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 1000000}})
+        self.assertEqual([f["kept_as"] for f in self.run_in(s, "1")["files"]], [beside])
+        self.assertEqual((self.data("f"), self.data(beside)), (b"theirs", bytes(200000)))
+
 
 class Snapshots(WorkingTest):
     def session(self, **wishes):
