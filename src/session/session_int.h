@@ -53,7 +53,7 @@ struct session {
     char image[HASH_HEX_SIZE]; /* that the kernel came from; "": cold */
     bool has_old_libraries;    /* it imports what was there when its image was made */
     bool owes_loss;            /* it died and no run has said so */
-    bool needs_sync;           /* its file was removed, not yet durably */
+    bool needs_sync;           /* files of it were removed, not yet durably */
     char note[NOTE_SIZE];      /* for the hint of the next run */
 };
 
@@ -112,6 +112,9 @@ void undo_slept(struct session *s);
 bool undo_woke(struct session *s, uint64_t bytes);
 /* The files of one that has slept, by the number of its runs; */
 void undo_load(struct session *s);
+/* in the table, before anybody else works on it: without those of runs that were undone, which a rollback
+ * that was cut short left behind its file; */
+void undo_tidy(struct session *s);
 /* or of one whose memory went with an earlier process, which gives that number, too: one that had begun counts. */
 void undo_find(struct session *s);
 /* One without a kernel becomes ASLEEP in the snapshot of what it was after its last run. False: there is

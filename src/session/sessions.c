@@ -123,6 +123,7 @@ int session_add(struct sessions *all, const struct session_seed *seed, struct se
         undo_load(s);
     else if (seed->was_awake)
         undo_find(s);
+    (void)session_begin(s);
     pthread_mutex_lock(&all->lock);
     struct session *known = get(all, s->id);
     /* Who deletes one removes its file first and takes it out of the table then. */
@@ -132,6 +133,9 @@ int session_add(struct sessions *all, const struct session_seed *seed, struct se
     else if (!is_gone)
         put(all, s);
     pthread_mutex_unlock(&all->lock);
+    if (!known && !is_gone && s->life == LIFE_ASLEEP)
+        undo_tidy(s);
+    session_end(s);
     if (known || is_gone)
         free_session(s);
     if (is_gone)

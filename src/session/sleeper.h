@@ -44,7 +44,8 @@
  * ID.sleep its newest snapshot (sleeper_to_snapshot); going back makes a snapshot ID.sleep
  * (sleeper_from_snapshot). Both are one rename: at every moment there is the one or the other. A snapshot
  * is 0600, and 0400 once the run it was taken before has begun: so after a kill of this process it is known
- * whether the session was still what its newest snapshot says.
+ * whether the session was still what its newest snapshot says. Beside ID.sleep a snapshot of more runs than that
+ * has seen, plus one, is of runs that were undone: a rollback was cut short, and whoever finds it removes it.
  *
  * All calls that take a directory block on disk.
  */

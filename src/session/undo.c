@@ -10,6 +10,7 @@
  * Of a session that woke, the file it slept in becomes the snapshot of before the next run, so waking
  * writes nothing.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,10 +46,12 @@ static void forget_one(struct session *s, size_t index)
         sleeper_remove_snapshot(s->all->dir_fd, s->id, gone.before);
 }
 
+/* The newest goes last: while it is there, whoever finds the files finds what the session was until now; then,
+ * what it goes back to. */
 void undo_forget(struct session *s, size_t from)
 {
     while (s->undo_count > from)
-        forget_one(s, s->undo_count - 1);
+        forget_one(s, from);
 }
 
 /* It has no file any more, and is forgotten if it was nothing else. */
@@ -62,12 +65,21 @@ static void drop_file(struct session *s, size_t index)
         forget_one(s, index);
 }
 
+/* Whatever there is, also what could not be read, or stands for runs that were undone. */
 void undo_remove(struct session *s)
 {
+    struct dir d;
+    char id[ID_SIZE];
+    uint64_t before;
     undo_forget(s, 0);
-    for (uint64_t before = oldest_possible(s->runs, s->snapshots);
-         s->snapshots > 0 && before <= s->runs + 1; before++)
-        sleeper_remove_snapshot(s->all->dir_fd, s->id, before); /* one that could not be read */
+    int fd = s->snapshots > 0 ? below_open_dir(s->all->dir_fd, ".") : -ENOENT;
+    if (fd < 0)
+        return;
+    dir_init(&d, fd);
+    for (const struct dirent64 *entry; (entry = dir_next(&d));)
+        if (sleeper_is_snapshot(entry->d_name, id, &before) && strcmp(id, s->id) == 0)
+            sleeper_remove_snapshot(s->all->dir_fd, id, before);
+    dir_done(&d);
 }
 
 void undo_end_twins(struct session *s)
@@ -225,7 +237,7 @@ static void become_asleep(struct session *s, size_t at, const struct sleeper *he
     s->generation = head->generation;
     s->sleep_bytes = size;
     pthread_mutex_unlock(&s->lock);
-    s->needs_sync = false;
+    s->needs_sync = true; /* those that are forgotten must not come back */
     s->owes_loss = false; /* what was lost is there again */
     s->note[0] = '\0';
 }
@@ -301,6 +313,18 @@ void undo_load(struct session *s)
     for (uint64_t before = oldest_possible(s->runs, s->snapshots);
          s->snapshots > 0 && before <= s->runs; before++)
         load_one(s, before, &ignored);
+}
+
+void undo_tidy(struct session *s)
+{
+    scoped(sleeper_done) struct sleeper head = {0};
+    struct err ignored = {0}; /* then it says nothing about them */
+    uint64_t size;
+    if (s->snapshots == 0 || sleeper_look(s->all->dir_fd, s->id, &head, &size, &ignored))
+        return;
+    /* The oldest and the newest are never further apart. */
+    for (uint64_t before = head.runs + 2; before <= head.runs + 1 + s->snapshots; before++)
+        sleeper_remove_snapshot(s->all->dir_fd, s->id, before);
 }
 
 /* The number of the newest snapshot that has a file; 0: there is none. */
@@ -418,6 +442,7 @@ static int switch_to(struct session *s, size_t at, struct err *e)
         s->runs = run - 1;
         pthread_mutex_unlock(&s->lock);
         s->undo_made = 0;
+        s->needs_sync = true;
         kernel_foretell(s->kernel, s->runs > 0 ? STATE_KEPT : STATE_FRESH, &none);
         return 0;
     }

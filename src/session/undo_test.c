@@ -1,6 +1,8 @@
 /* What session.h promises of snapshots: they survive sleep, the kernel's end and this process, and they are
  * bounded. */
 #include <signal.h>
+#include <stdalign.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include "base/dir.h"
@@ -294,6 +296,105 @@ static void together_they_have_a_bound(void **state)
     assert_int_equal(look(s).oldest, 4);
 }
 
+/* Calls the snapshots of before those runs ID.N.snap, or, kept aside, N. */
+static void move_snapshots(const struct world *w, const struct session *s, int first, int last,
+                           bool is_aside)
+{
+    for (int run = first; run <= last; run++) {
+        char name[ID_SIZE + 32], aside[16];
+        (void)snprintf(name, sizeof name, "%s.%d.snap", session_id(s), run);
+        (void)snprintf(aside, sizeof aside, "%d", run);
+        int failed = is_aside ? linkat(w->sleepers, name, w->dir.fd, aside, 0)
+                              : renameat(w->dir.fd, aside, w->sleepers, name);
+        assert_int_equal(failed, 0);
+    }
+}
+
+/* As a kill leaves it, or a power cut: it sleeps in the snapshot, and those of the undone runs are there. */
+static void roll_back_cut_short(struct world *w, struct session *s, uint64_t run, int last)
+{
+    move_snapshots(w, s, (int)run + 1, last, /* is_aside= */ true);
+    roll_back(s, run);
+    move_snapshots(w, s, (int)run + 1, last, /* is_aside= */ false);
+    assert_int_equal(life_of(s), LIFE_ASLEEP);
+}
+
+static void what_was_undone_does_not_come_back(void **state)
+{
+    struct world *w = *state;
+    struct session *s = start(w, 3);
+    struct run run;
+    struct err e = {0};
+    char id[ID_SIZE];
+    memcpy(id, session_id(s), sizeof id);
+    set(w, s, 1, 3);
+    put_to_sleep(s);
+    assert_int_equal(session_wake(s, &JAIL_DATA_PLAIN(w->data), &e), 0);
+    run_code(w, s, "die", &run); /* so that there is a file of before run 4, and no copy */
+    run_done(&run);
+    roll_back_cut_short(w, s, 2, 4);
+    session_unref(s);
+    reopen(w);
+    s = place(w, id, 3);
+    assert_int_equal(life_of(s), LIFE_ASLEEP);
+    assert_false(has_snapshot(w, s, 3) || has_snapshot(w, s, 4));
+    expect(w, s, "set 5", "", STATE_WOKEN);
+    session_unref(s);
+    reopen(w); /* before it has a snapshot of what it is now */
+    s = place(w, id, 3);
+    assert_int_equal(look(s).runs, 2);
+    run_code(w, s, "get", &run);
+    assert_int_equal(run.state, STATE_LOST);
+    run_done(&run);
+    session_unref(s);
+}
+
+static void deleted_not_even_what_was_undone_is_left(void **state)
+{
+    struct world *w = *state;
+    scoped(session_unrefp) struct session *s = start(w, 3);
+    struct err e = {0};
+    set(w, s, 1, 4);
+    put_to_sleep(s);
+    roll_back_cut_short(w, s, 2, 4);
+    assert_int_equal(session_delete(s, &e), 0);
+    assert_int_equal(count_files(w), 0);
+}
+
+/* The files that go from a directory, in order. */
+static void expect_gone(int watch, const char *id, int run)
+{
+    struct inotify_event *event;
+    char name[ID_SIZE + 32];
+    static alignas(struct inotify_event) char bytes[4096];
+    static ssize_t len, at;
+    if (at == len) {
+        len = read(watch, bytes, sizeof bytes);
+        at = 0;
+        assert_true(len > 0);
+    }
+    event = (struct inotify_event *)(bytes + at);
+    at += (ssize_t)sizeof *event + event->len;
+    (void)snprintf(name, sizeof name, "%s.%d.snap", id, run);
+    assert_string_equal(event->name, name);
+}
+
+/* While it is there it says what the session is, to a server that starts again. */
+static void the_newest_of_what_is_undone_goes_last(void **state)
+{
+    struct world *w = *state;
+    scoped(session_unrefp) struct session *s = start(w, 3);
+    char path[64];
+    set(w, s, 1, 3);
+    scoped(fd_closep) int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", w->sleepers);
+    assert_true(inotify_add_watch(watch, path, IN_DELETE) >= 0);
+    roll_back(s, 2);
+    assert_int_equal(life_of(s), LIFE_IDLE);
+    expect_gone(watch, session_id(s), 3);
+    expect_gone(watch, session_id(s), 4);
+}
+
 static void restarted_or_deleted_nothing_of_them_is_left(void **state)
 {
     struct world *w = *state;
@@ -451,6 +552,9 @@ int main(void)
         TEST(the_oldest_give_way),
         TEST(what_is_too_large_is_no_file),
         TEST(together_they_have_a_bound),
+        TEST(what_was_undone_does_not_come_back),
+        TEST(deleted_not_even_what_was_undone_is_left),
+        TEST(the_newest_of_what_is_undone_goes_last),
         TEST(restarted_or_deleted_nothing_of_them_is_left),
         TEST(a_branch_has_none),
         TEST(a_damaged_one_is_set_aside_and_changes_nothing),
