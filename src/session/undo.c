@@ -116,6 +116,15 @@ static size_t find_or_add(struct session *s, uint64_t run)
     return at;
 }
 
+static void add_file(struct session *s, uint64_t run, uint64_t bytes, bool needs_sync)
+{
+    size_t at = find_or_add(s, run);
+    pthread_mutex_lock(&s->lock);
+    s->undo[at].bytes = bytes;
+    s->undo[at].needs_sync = needs_sync;
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* The oldest give way when all files together are too large. */
 static void bound(struct session *s)
 {
@@ -199,6 +208,8 @@ void undo_take(struct session *s)
     session_step(s, LIFE_BEGIN);
     /* The file first: after a fork every page that writing itself down touches would be copied. */
     int failed = needs_file ? write_file(s, &bytes, &e) : 0;
+    if (bytes > 0) /* from now on: it goes on from there, should the copy kill it */
+        add_file(s, before, bytes, /* needs_sync= */ true);
     if (needs_twin && kernel_is_alive(s->kernel) && copy_kernel(s, &twin, &e))
         failed = -1;
     if (!kernel_is_alive(s->kernel)) {
@@ -212,15 +223,12 @@ void undo_take(struct session *s)
     if (twin.control < 0 && bytes == 0)
         return;
     s->undo_made = before; /* what was refused now is not asked for again */
-    at = find_or_add(s, before);
-    pthread_mutex_lock(&s->lock);
-    if (twin.control >= 0)
+    if (twin.control >= 0) {
+        at = find_or_add(s, before);
+        pthread_mutex_lock(&s->lock);
         s->undo[at].twin = twin;
-    if (bytes > 0) {
-        s->undo[at].bytes = bytes;
-        s->undo[at].needs_sync = true;
+        pthread_mutex_unlock(&s->lock);
     }
-    pthread_mutex_unlock(&s->lock);
     bound(s);
 }
 
@@ -277,11 +285,7 @@ bool undo_woke(struct session *s, uint64_t bytes)
     if (s->snapshots == 0 || bytes > SNAPSHOT_BYTES_MAX ||
         !sleeper_to_snapshot(s->all->dir_fd, s->id, s->runs + 1))
         return false;
-    size_t at = find_or_add(s, s->runs + 1);
-    pthread_mutex_lock(&s->lock);
-    s->undo[at].bytes = bytes;
-    s->undo[at].needs_sync = false; /* it was, when it was made */
-    pthread_mutex_unlock(&s->lock);
+    add_file(s, s->runs + 1, bytes, /* needs_sync= */ false); /* it was synced when it was made */
     bound(s);
     return true;
 }

@@ -246,6 +246,24 @@ static void one_that_dies_while_nobody_looks_goes_on_as_it_was(void **state)
     run_done(&run);
 }
 
+static void one_that_dies_while_it_is_copied_goes_on_as_it_was(void **state)
+{
+    struct world *w = *state;
+    scoped(session_unrefp) struct session *s = start(w, 2);
+    struct run run;
+    set(w, s, 1, 1);
+    expect(w, s, "frail", "", STATE_KEPT);
+    settle(s); /* the file is written, then it dies */
+    assert_int_equal(life_of(s), LIFE_ASLEEP);
+    assert_int_equal(look(s).runs, 2);
+    run_code(w, s, "get", &run);
+    assert_int_equal(run.state, STATE_WOKEN);
+    assert_non_null(strstr(run.hint, "goes on as it was"));
+    scoped(freep) char *text = fake_output(&run);
+    assert_string_equal(text, "1\n");
+    run_done(&run);
+}
+
 static void the_oldest_give_way(void **state)
 {
     struct world *w = *state;
@@ -549,6 +567,7 @@ int main(void)
         TEST(ended_in_a_run_with_the_engine_it_is_lost_until_it_goes_back),
         TEST(a_run_that_ends_the_kernel_is_undone),
         TEST(one_that_dies_while_nobody_looks_goes_on_as_it_was),
+        TEST(one_that_dies_while_it_is_copied_goes_on_as_it_was),
         TEST(the_oldest_give_way),
         TEST(what_is_too_large_is_no_file),
         TEST(together_they_have_a_bound),
