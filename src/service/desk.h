@@ -124,8 +124,13 @@ int desk_rest(struct desk *d, struct session *session, struct err *e);
  * kept as they left it) is undone with the last of those. 0: nothing can be undone. After desk_open. */
 void desk_has_run(struct desk *d, uint64_t runs);
 
+/* Whether there is room for the files that desk_undo would put back; ERR_NO_SPACE when there is not. For before
+ * anything else goes back. */
+int desk_check_undo(struct desk *d, uint64_t run, struct err *e);
+
 /* The files as they were before run number `run`, also after a sleep and a restart of the server. A content
- * that was purged meanwhile does not come back: then the file stays as it is, which is logged. */
+ * that was purged meanwhile, that cannot be read any more, or for which there is no room after all, does not
+ * come back: then the file stays as it is, which is logged, and told by the next run among what was not brought. */
 int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e);
 
 /* A second copy, for a session that branches from this one, and what to start it with. `to` was just

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/scope.h"
 #include "service/desk_int.h"
 #include "service/service_int.h"
 #include "store/meta_files.h"
@@ -89,19 +91,38 @@ static bool is_purged(const struct desk *d, const struct undone_path *p)
     return !is_same;
 }
 
+/* It stays as it is now, and the next run names it. In the tree it may be as a later run changed it. */
+static int leave_out(struct bringing *b, const struct undone_path *p, const char *reason,
+                     struct err *e)
+{
+    (void)unlinkat(b->tree_fd, p->path, 0); /* mostly it is not there */
+    log_line(b->d->service->o.log, LOG_WARNING, "a file is not rolled back",
+             LOG_STR("session", b->d->session), LOG_STR("path", p->path), LOG_STR("why", reason));
+    return capture_unbrought(&b->d->pending, p->path, reason, e);
+}
+
+static int put_back_one(struct bringing *b, const struct undone_path *p, struct err *e)
+{
+    struct err why = {0};
+    if (!p->was_there)
+        return bringing_remove(b, p->path, e);
+    if (is_purged(b->d, p))
+        return leave_out(b, p, "what it was before was purged", e);
+    if (bringing_put(b, p->path, &p->content, p->changed_us, &why) == 0)
+        return 0;
+    if (why.code == ERR_NOT_FOUND || why.code == ERR_DAMAGED)
+        return leave_out(b, p, "what it was before cannot be read any more", e);
+    if (why.code == ERR_NO_SPACE)
+        return leave_out(b, p, "the disk of the server has no room for what it was before", e);
+    *e = why;
+    return -1;
+}
+
 static int put_back(struct bringing *b, const struct undone *u, struct err *e)
 {
-    for (size_t i = u->count; i-- > 0;) {
-        const struct undone_path *p = &u->paths[i];
-        if (p->was_there && is_purged(b->d, p)) {
-            log_line(b->d->service->o.log, LOG_WARNING, "a purged file is not rolled back",
-                     LOG_STR("session", b->d->session), LOG_STR("path", p->path));
-            continue;
-        }
-        if (p->was_there ? bringing_put(b, p->path, &p->content, p->changed_us, e)
-                         : bringing_remove(b, p->path, e))
+    for (size_t i = u->count; i-- > 0;)
+        if (put_back_one(b, &u->paths[i], e))
             return -1;
-    }
     return 0;
 }
 
@@ -118,6 +139,59 @@ static int undo(struct desk *d, struct bringing *b, uint64_t run, struct err *e)
         return -1;
     int why = b->result.first_errno;
     return why == ETIME || why == ECHILD ? err_sys(e, why, "put files back") : 0;
+}
+
+/* ---- room for that ---- */
+
+static int compare_paths(const void *a, const void *b)
+{
+    const struct undone_path *const *x = a, *const *y = b;
+    return strcmp((*x)->path, (*y)->path);
+}
+
+static void add_paths(const struct undone *u, const struct undone_path **to, size_t *count)
+{
+    for (size_t i = 0; i < u->count; i++)
+        if (u->paths[i].was_there)
+            to[(*count)++] = &u->paths[i];
+}
+
+/* What is put back, every path once, as large as it ever was. */
+static int sum_undone(const struct desk *d, size_t first, uint64_t *ret_bytes, uint64_t *ret_files,
+                      struct err *e)
+{
+    size_t count = d->before.count, added = 0;
+    for (size_t i = first; i < d->undo_count; i++)
+        count += d->undo[i].count;
+    scoped(freep) const struct undone_path **paths = calloc(count + 1, sizeof(void *));
+    if (!paths)
+        return err_set(e, ERR_NO_MEMORY, "put files back");
+    add_paths(&d->before, paths, &added);
+    for (size_t i = first; i < d->undo_count; i++)
+        add_paths(&d->undo[i], paths, &added);
+    qsort(paths, added, sizeof *paths, compare_paths);
+    for (size_t i = 0; i < added; *ret_files += 1) {
+        uint64_t largest = 0;
+        for (const char *path = paths[i]->path; i < added && strcmp(paths[i]->path, path) == 0; i++)
+            largest = paths[i]->content.size > largest ? paths[i]->content.size : largest;
+        *ret_bytes += largest;
+    }
+    return 0;
+}
+
+int desk_check_undo(struct desk *d, uint64_t run, struct err *e)
+{
+    uint64_t bytes = 0, files = 0;
+    pthread_mutex_lock(&d->lock);
+    size_t first = d->undo_count;
+    while (first > 0 && d->undo[first - 1].run >= run)
+        first--;
+    int failed = sum_undone(d, first, &bytes, &files, e);
+    pthread_mutex_unlock(&d->lock);
+    if (failed || files == 0)
+        return failed;
+    /* In the tree, and from there in the copy. */
+    return files_check_room(d->service->o.files, ROOM_FOR_COPIES, 2 * bytes, 2 * files, e);
 }
 
 int desk_undo(struct desk *d, struct session *session, uint64_t run, struct err *e)

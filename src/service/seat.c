@@ -185,14 +185,14 @@ static int go_back(struct seat *seat, uint64_t run, struct err *e)
     return failed ? -1 : 0;
 }
 
-/* Memory goes back first, since that alone can say no; then its runs are marked, and nothing that stands on them
+/* Memory goes back first, since that alone can say no, when there is room for the files; then its runs are marked, and nothing that stands on them
  * can be written down any more; then the files, of which every version is kept. A server that is killed on the
  * way finds the session as its last snapshot says. Killed before the mark nothing was undone; after it, the workspace
  * may still have files as the undone runs left them. A mark that could not be written is made up for
  * by the next run (store/meta_lineage.h). */
 static int roll_back(struct seat *seat, uint64_t first, uint64_t last, struct err *e)
 {
-    return go_back(seat, first, e) ||
+    return desk_check_undo(seat->desk, first, e) || go_back(seat, first, e) ||
                    meta_runs_undo(seat->service->o.meta, seat->id, first, last, clock_wall_us(),
                                   e) ||
                    desk_undo(seat->desk, seat->session, first, e)

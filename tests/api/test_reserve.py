@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-from base import Client, Server
+from base import IMAGES, Client, Server, eventually
 from oa import OpenAI
 
 MIB = 1 << 20
@@ -288,3 +288,23 @@ class Copies(OnASmallDisk):
         self.assertGreater(self.free(), self.RESERVE_MB * MIB // 2)
         (self.disk / "other").unlink()
         self.assertEqual(self.client.run(s, "os.path.getsize('f')")["result"]["text/plain"], str(40 * MIB))
+
+    @unittest.skipIf(IMAGES == "off", "a session that started cold has no snapshots")
+    def test_a_rollback(self):
+        def made():
+            self.session_id = self.client.session(snapshots=3)
+            one = "/api/v1/sessions/" + self.session_id
+            return self.client.ok("GET", one)["baked"] or self.client.ok("DELETE", one, status=204)
+        eventually(made, 120)  # the server looks at the image after its start
+        s = self.session_id
+        self.client.run(s, "x = 1; import os\nopen('f', 'wb').write(os.urandom(40 << 20)); open('g', 'w').write('1'); None")
+        self.client.run(s, "x = 2; open('f', 'wb').write(b'2'); open('g', 'w').write('2'); None")
+        self.fill_down_to(-20 * MIB)
+        answer = self.client.post(f"/api/v1/sessions/{s}/rollback", {"steps": 1})
+        self.assertEqual((answer.status, answer.code), (507, "insufficient_storage"), answer.body)
+        self.assertEqual(self.client.ok("GET", f"/api/v1/sessions/{s}")["runs"], 2)
+        look = "x, os.path.getsize('f'), open('g').read()"
+        self.assertEqual(self.client.run(s, look)["result"]["text/plain"], "(2, 1, '2')")
+        (self.disk / "other").unlink()
+        self.client.ok("POST", f"/api/v1/sessions/{s}/rollback", {"steps": 2})
+        self.assertEqual(self.client.run(s, look)["result"]["text/plain"], f"(1, {40 * MIB}, '1')")

@@ -176,7 +176,26 @@ class Survive(SnapshotTest):
         self.roll_back()
         run = self.run_in("import os; x, open('a').read(), os.path.exists('new')")
         self.assertEqual(run["result"]["text/plain"], "(1, '1', False)")
-        self.assertIn("a purged file is not rolled back", self.server.log())
+        self.assertIn("a file is not rolled back", self.server.log())
+        self.assertEqual([f["path"] for f in run["not_brought"]], ["keep"], run)
+        self.assertIn("purged", run["not_brought"][0]["reason"])
+
+    def test_the_loss_of_a_content_and_the_other_files_come_back(self):
+        self.session()
+        self.run_in("import os; x = 1; [open(n, 'wb').write(os.urandom(1 << 16)) for n in 'abc']; sizes = lambda: [os.path.getsize(n) for n in 'abc']; None")
+        self.run_in("x = 2; [open(n, 'w').write('2') for n in 'abc']; None")
+        lost = self.client.get(f"/api/v1/workspaces/{self.look()['workspace_id']}/files/b?version=1").body[1000:1100]
+        found = [(pack, at) for pack in pathlib.Path(self.server.data, "data/packs").glob("*/*")
+                 if pack.is_file() and (at := pack.read_bytes().find(lost)) >= 0]
+        (pack, at), = found
+        with open(pack, "r+b") as f:
+            f.seek(at)
+            f.write(bytes(len(lost)))
+        self.roll_back()
+        run = self.run_in("x, sizes()")
+        self.assertEqual(run["result"]["text/plain"], "(1, [65536, 1, 65536])")
+        self.assertEqual([f["path"] for f in run["not_brought"]], ["b"], run)
+        self.assertIn("cannot be read", run["not_brought"][0]["reason"])
 
     def test_a_rollback_twice(self):
         self.two_runs()
