@@ -78,7 +78,7 @@ int desk_open(const struct desk_options *options, struct desk **ret, struct err 
         return fault(e);
     }
     d->has_others = d->is_behind = !d->is_new; /* that is not written down */
-    if (!d->is_new && (desk_load_own(d, e) || desk_load_undo(d, e))) {
+    if (!d->is_new && desk_load_own(d, e)) {
         desk_close(d);
         return -1;
     }

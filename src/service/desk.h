@@ -59,7 +59,7 @@ enum {
     DESK_PLAIN_BYTES = 16 << 20,
 };
 
-/* The desk of that session; its directory is made when it is missing. `undo_max`: so many runs can be
+/* The desk of that session, without what desk_load_undo knows; its directory is made when it is missing. `undo_max`: so many runs can be
  * undone. */
 struct desk_options {
     struct service *service;
@@ -120,9 +120,13 @@ int desk_glance(struct desk *d, const struct author *author, struct err *e);
 /* No kernel writes to it any more: keeps what is there, lets go of the layers. */
 int desk_rest(struct desk *d, struct session *session, struct err *e);
 
-/* The session has had so many runs: what is known of later ones (the server died before the session could be
- * kept as they left it) is undone with the last of those. 0: nothing can be undone. After desk_open. */
-void desk_has_run(struct desk *d, uint64_t runs);
+/* What runs of an earlier life of the session changed, for desk_undo. That tidies up on disk, so only the one desk
+ * that the session is to have may do it: whoever opened it holds it while others can find it already, loads,
+ * and releases it. The session has had so many runs: what is known of later ones (the server died before the
+ * session could be kept as they left it) is undone with the last of those. 0: nothing can be undone. */
+void desk_hold(struct desk *d);
+void desk_load_undo(struct desk *d, uint64_t runs);
+void desk_release(struct desk *d);
 
 /* Whether there is room for the files that desk_undo would put back; ERR_NO_SPACE when there is not. For before
  * anything else goes back. */

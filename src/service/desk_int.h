@@ -80,7 +80,6 @@ void desk_number_before(struct desk *d, uint64_t run);   /* the run is over */
 void desk_drop_undone(struct desk *d, struct undone *u); /* and its file */
 void desk_drop_before(struct desk *d);
 void desk_sync_undo(struct desk *d);
-int desk_load_undo(struct desk *d, struct err *e);
 
 /* desk_own.c. The path's base: when the session last committed it, or what the whole copy shows. */
 const struct session_path *desk_own(const struct desk *d, const char *path);

@@ -304,26 +304,25 @@ static void load_one(struct desk *d, int dir_fd, const char *name)
     }
 }
 
-int desk_load_undo(struct desk *d, struct err *e)
+static void load_all(struct desk *d)
 {
     struct dir dir;
     int fd = d->undo_max > 0 ? below_open_dir(d->dir_fd, dir_name) : -ENOENT;
     if (fd < 0)
-        return 0;
+        return;
     if (!d->undo && !(d->undo = calloc(d->undo_max + 2, sizeof *d->undo))) {
+        warn(d, "what earlier runs changed cannot be rolled back", "out of memory");
         (void)close(fd);
-        return err_set(e, ERR_NO_MEMORY, "open a working copy");
+        return;
     }
     dir_init(&dir, fd);
     for (const struct dirent64 *entry; (entry = dir_next(&dir));)
         load_one(d, fd, entry->d_name);
     dir_done(&dir);
-    return 0;
 }
 
-void desk_has_run(struct desk *d, uint64_t runs)
+static void bound_runs(struct desk *d, uint64_t runs)
 {
-    pthread_mutex_lock(&d->lock);
     while (runs == 0 && d->undo_count > 0)
         desk_drop_undone(d, &d->undo[--d->undo_count]);
     if (runs == 0)
@@ -339,5 +338,20 @@ void desk_has_run(struct desk *d, uint64_t runs)
         if (dir_fd >= 0)
             (void)renameat(dir_fd, name, dir_fd, renamed); /* or that is found out again */
     }
+}
+
+void desk_hold(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+}
+
+void desk_load_undo(struct desk *d, uint64_t runs)
+{
+    load_all(d);
+    bound_runs(d, runs);
+}
+
+void desk_release(struct desk *d)
+{
     pthread_mutex_unlock(&d->lock);
 }

@@ -140,7 +140,6 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
                                       .workspace = seat->workspace,
                                       .pen = pen,
                                       .undo_max = seat->snapshots};
-    struct session_info info;
     bool is_lost = !is_new && row->used_us > row->created_us;
     if (desk_open(&desk, &seat->desk, e) ||
         session_place(s->o.engine, seat->id, &options, is_lost, &seat->session, e)) {
@@ -148,15 +147,17 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
         free_seat(seat);
         return -1;
     }
-    session_look(seat->session, &info);
-    desk_has_run(seat->desk, info.runs);
     *ret = seat;
     return 0;
 }
 
-/* Into the table; or, if it is there already, that one instead. */
+/* Into the table; or, if it is there already, that one instead: then this one has touched nothing of the
+ * session's on disk. */
 static struct seat *enter(struct service *s, struct seat *seat)
 {
+    struct session_info info;
+    session_look(seat->session, &info);
+    desk_hold(seat->desk); /* nobody has it yet; whoever finds it waits until it is complete */
     pthread_mutex_lock(&s->lock);
     struct seat *known = look_up(s, seat->id);
     if (known) {
@@ -166,6 +167,9 @@ static struct seat *enter(struct service *s, struct seat *seat)
         s->seats[table_slot(seat->id)] = seat;
     }
     pthread_mutex_unlock(&s->lock);
+    if (!known)
+        desk_load_undo(seat->desk, info.runs);
+    desk_release(seat->desk);
     if (!known)
         return seat;
     free_seat(seat);
