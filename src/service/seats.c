@@ -18,6 +18,7 @@
 #include "session/session.h"
 #include "session/zone.h"
 #include "store/meta.h"
+#include "store/meta_lineage.h"
 #include "workspace/files.h"
 #include "workspace/rates.h"
 
@@ -151,6 +152,15 @@ static int make_seat(struct service *s, const struct session_row *row, bool is_n
     return 0;
 }
 
+/* The store may know of runs that what the session woke up in, after a power cut, does not. */
+static void tell_gap(struct seat *seat)
+{
+    uint64_t runs;
+    struct err ignored = {0}; /* a store that does not answer says so elsewhere */
+    if (meta_session_number(seat->service->o.meta, seat->id, &runs, &ignored) == 0)
+        session_has_run(seat->session, runs);
+}
+
 /* Into the table; or, if it is there already, that one instead: then this one has touched nothing of the
  * session's on disk. */
 static struct seat *enter(struct service *s, struct seat *seat)
@@ -169,6 +179,8 @@ static struct seat *enter(struct service *s, struct seat *seat)
     pthread_mutex_unlock(&s->lock);
     if (!known)
         desk_load_undo(seat->desk, info.runs);
+    if (!known && info.life == LIFE_ASLEEP)
+        tell_gap(seat);
     desk_release(seat->desk);
     if (!known)
         return seat;

@@ -106,6 +106,10 @@ int session_find(struct sessions *all, const char *id, struct session **ret, str
 int session_place(struct sessions *all, const char *id, const struct session_options *options,
                   bool is_lost, struct session **ret, struct err *e);
 
+/* After session_place: it is known to have had so many runs. If it sleeps as it was before the last of them,
+ * since a power cut took what was written since, its next run says so. */
+void session_has_run(struct session *s, uint64_t runs);
+
 /* Lets go of it; it lives on. NULL is fine. */
 void session_unref(struct session *s);
 static inline void session_unrefp(struct session **s)

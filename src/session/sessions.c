@@ -2,6 +2,7 @@
  * only the ones that somebody holds are, so that thousands of them cost nothing but their files. */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -243,6 +244,17 @@ int session_place(struct sessions *all, const char *id, const struct session_opt
     }
     *ret = s;
     return 0;
+}
+
+void session_has_run(struct session *which, uint64_t runs)
+{
+    scoped(session_endp) struct session *s = session_begin(which);
+    if (s->life == LIFE_ASLEEP && s->runs < runs && !*s->note)
+        (void)snprintf(
+            s->note, sizeof s->note,
+            "The server ended before variables were kept as run %llu left them. They are "
+            "what they were before run %llu; files in /mnt/data are kept.",
+            (unsigned long long)runs, (unsigned long long)s->runs + 1);
 }
 
 void session_unref(struct session *s)

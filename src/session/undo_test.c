@@ -205,6 +205,33 @@ static void ended_in_a_run_with_the_engine_it_is_lost_until_it_goes_back(void **
     session_unref(s);
 }
 
+/* As a power cut leaves it. */
+static void behind_what_is_known_of_it_says_so(void **state)
+{
+    struct world *w = *state;
+    struct session *s = start(w, 3);
+    struct run run;
+    char id[ID_SIZE];
+    memcpy(id, session_id(s), sizeof id);
+    set(w, s, 1, 3);
+    session_unref(s);
+    reopen(w);
+    sleeper_remove_snapshot(w->sleepers, id, 4);
+    sleeper_mark_snapshot(w->sleepers, id, 3, /* has_begun= */ false);
+    s = place(w, id, 3);
+    session_has_run(s, 3);
+    run_code(w, s, "get", &run);
+    assert_int_equal(run.state, STATE_WOKEN);
+    assert_non_null(strstr(run.hint, "as run 3 left them. They are what they were before run 3;"));
+    run_done(&run);
+    put_to_sleep(s);
+    session_has_run(s, 3); /* which is another one by now */
+    run_code(w, s, "get", &run);
+    assert_string_equal(run.hint, "");
+    run_done(&run);
+    session_unref(s);
+}
+
 static void a_run_that_ends_the_kernel_is_undone(void **state)
 {
     struct world *w = *state;
@@ -565,6 +592,7 @@ int main(void)
         TEST(they_survive_the_engine_asleep),
         TEST(awake_when_the_engine_ends_it_is_what_its_last_run_left),
         TEST(ended_in_a_run_with_the_engine_it_is_lost_until_it_goes_back),
+        TEST(behind_what_is_known_of_it_says_so),
         TEST(a_run_that_ends_the_kernel_is_undone),
         TEST(one_that_dies_while_nobody_looks_goes_on_as_it_was),
         TEST(one_that_dies_while_it_is_copied_goes_on_as_it_was),

@@ -50,8 +50,13 @@ static inline void a_run_begins_with_the_state_of_the_one_before(void **state)
     a_run_that_ended(m, "ses_1", "run_2", 13, 2, false);
     a_run_that_ended(m, "ses_1", "run_3", 14, 3, true); /* with a new kernel */
     assert_state(m, "ses_1", "run_3");
+    uint64_t number;
+    OK(meta_session_number(m, "ses_1", &number, e));
+    assert_int_equal(number, 3);
     OK(meta_session_emptied(m, "ses_1", e));
     assert_state(m, "ses_1", "");
+    OK(meta_session_number(m, "ses_1", &number, e));
+    assert_int_equal(number, 0);
     a_run_that_ended(m, "ses_1", "run_4", 15, 4, false);
     OK(meta_settle(m, e));
     m = contract_reopen(m);

@@ -101,6 +101,15 @@ int meta_run_inputs(struct meta *m, const char *run, struct input_rows *ret, str
     return 0;
 }
 
+int meta_session_number(struct meta *m, const char *session, uint64_t *ret, struct err *e)
+{
+    int64_t number = 0;
+    if (meta_number(m, sql.state_number, SQL_WITH(SQL_TEXT(session)), &number, e))
+        return -1;
+    *ret = (uint64_t)number;
+    return 0;
+}
+
 int meta_version_before_run(struct meta *m, const char *file, uint64_t version, const char *run,
                             struct version_row *ret, struct err *e)
 {

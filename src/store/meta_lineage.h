@@ -32,6 +32,9 @@ int meta_version_readers(struct meta *m, const char *file, uint64_t version, uin
 int meta_runs_undo(struct meta *m, const char *session, uint64_t first, uint64_t last,
                    int64_t now_us, struct err *e);
 
+/* The number of the run whose state the next run of the session begins with; 0: none, or not known. */
+int meta_session_number(struct meta *m, const char *session, uint64_t *ret, struct err *e);
+
 /* The next run of the session begins with nothing. Goes with no rider. */
 int meta_session_emptied(struct meta *m, const char *session, struct err *e);
 

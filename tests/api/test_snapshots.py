@@ -147,6 +147,19 @@ class Survive(SnapshotTest):
         self.roll_back(3)
         self.was_restored()
 
+    def test_a_power_cut_that_took_the_last_snapshot_and_that_is_told(self):
+        self.two_runs()
+        eventually(lambda: "3.snap" in self.files())
+        self.server.stop(signal.SIGKILL)
+        sleepers = pathlib.Path(self.server.data, "data/sleepers")
+        (sleepers / f"{self.session_id}.3.snap").unlink()
+        (sleepers / f"{self.session_id}.2.snap").chmod(0o600)  # as before its run began
+        self.again(signal.SIGKILL)
+        run = self.run_in("x, open('a').read()")
+        self.assertEqual((run["state"], run["result"]["text/plain"]), ("woken", "(1, '2')"))
+        self.assertIn("what they were before run 2;", run["hint"])
+        self.assertIsNone(self.run_in("x").get("hint"))
+
     def test_an_end_by_memory(self):
         self.session()
         self.run_in("x = 1; open('a', 'w').write('1'); open('keep', 'w').write('k'); None")
