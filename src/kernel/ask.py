@@ -64,13 +64,15 @@ class Asker:
             todo = questions[len(given) :]
             try:
                 records, why = native.look(
-                    lambda tell: tell_all(todo, tell), EACH_MS, left_ms, self.room, self.limit
+                    lambda tell: tell_all(todo, tell), len(todo), EACH_MS, left_ms, self.room, self.limit
                 )
             except OSError as error:
                 return given + [(None, str(error))] * len(todo)
             given += [(read(record), None) for record in records[: len(todo)]]
             if len(given) < len(questions):
                 given.append((None, why or "its code ended the process"))
+            elif why is not None:
+                given[-1] = None, why  # it has said more than it was asked
             if left_ms == 0:
                 given += [(None, why)] * (len(questions) - len(given))
         return given

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,10 +27,12 @@
 #include "sandbox/landlock.h"
 
 enum {
-    HEAD = 4,          /* bytes of a record's length */
+    HEAD = 4, /* bytes of a record's length */
+    OWN_LEN = HEAD + sizeof(uint64_t),
     MARGIN = 16 << 20, /* page tables, and what the copy takes between two looks at it */
     FAULT_LOOK_MS = 5, /* between two of those */
     PIPE_FD = 3,       /* in the copy */
+    FILES_MAX = 64,    /* open files of the copy: what lies in pipes and sockets is memory, too */
     UNFENCED = 125,    /* exit status of a copy that could not be fenced */
     CHUNK = 64 << 10,
 };
@@ -40,18 +43,21 @@ struct look {
     pid_t pid;
     int pipe;
     int each_ms;
+    int count; /* of the records that it is asked for */
     int64_t until_us;
     uint64_t anonymous; /* bytes of the kernel that are its own */
+    uint64_t shared;    /* bytes of memory that others have too, where the copy began */
     uint64_t memory;    /* bytes that the copy may take */
     struct buf text;    /* records as they came, each with its length */
     size_t whole_len;   /* of which so many bytes are whole records */
+    int whole;          /* so many; the first one is our own, see tell_shared() */
     const char *why;    /* we ended it for that */
 };
 
 /* ---- memory */
 
 struct pages {
-    uint64_t anonymous, data;
+    uint64_t anonymous, data, mapped;
 };
 
 /* What a process has of its own, in bytes. False when it is gone. */
@@ -70,8 +76,23 @@ static bool count_pages(const char *pid, struct pages *ret)
         return false;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     *ret = (struct pages){.anonymous = resident > shared ? (resident - shared) * page : 0,
-                          .data = data * page};
+                          .data = data * page,
+                          .mapped = size * page};
     return true;
+}
+
+/* Bytes of a process that lie in memory which others can have as well: shared mappings without a file,
+ * files of memory file systems. Other files' pages cost nothing: they go when they are in the way. */
+static uint64_t count_shared(const char *pid)
+{
+    static const char wanted[] = "\nRssShmem:";
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof path, "/proc/%.16s/status", pid);
+    scoped(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    const char *found = strstr(text, wanted);
+    return found ? strtoull(found + sizeof wanted - 1, NULL, 10) << 10 : 0;
 }
 
 /* All that processes of this session have of their own, and what lies in its memory file systems: more
@@ -147,14 +168,9 @@ static void fence(void)
         _exit(UNFENCED);
 }
 
-static PyObject *tell(PyObject *self, PyObject *bytes)
+static void send_record(const char *at, Py_ssize_t len)
 {
-    (void)self;
-    char *at;
-    Py_ssize_t len;
     uint8_t head[HEAD];
-    if (PyBytes_AsStringAndSize(bytes, &at, &len))
-        return NULL;
     put_u32(head, len < UINT32_MAX ? (uint32_t)len : UINT32_MAX);
     if (write(PIPE_FD, head, sizeof head) != sizeof head)
         _exit(1);
@@ -167,10 +183,27 @@ static PyObject *tell(PyObject *self, PyObject *bytes)
         at += n;
         len -= n;
     }
+}
+
+static PyObject *tell(PyObject *self, PyObject *bytes)
+{
+    (void)self;
+    char *at;
+    Py_ssize_t len;
+    if (PyBytes_AsStringAndSize(bytes, &at, &len))
+        return NULL;
+    send_record(at, len);
     Py_RETURN_NONE;
 }
 
-static _Noreturn void be_asked(PyObject *function, const struct look *l, uint64_t data,
+/* Before any code of the session runs: only here is it known what the copy was given. */
+static void tell_shared(void)
+{
+    uint64_t shared = count_shared("self");
+    send_record((const char *)&shared, sizeof shared);
+}
+
+static _Noreturn void be_asked(PyObject *function, const struct look *l, const struct pages *was,
                                bool has_threads, const sigset_t *signals)
 {
     static PyMethodDef method = {"tell", tell, METH_O, "One record of the answer."};
@@ -184,7 +217,10 @@ static _Noreturn void be_asked(PyObject *function, const struct look *l, uint64_
     fence();
     limit(RLIMIT_NPROC, 0);
     limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_DATA, data + l->memory);
+    limit(RLIMIT_NOFILE, FILES_MAX);
+    limit(RLIMIT_DATA, was->data + l->memory);
+    limit(RLIMIT_AS, was->mapped + l->memory);
+    tell_shared();
     signals_let(*signals);
     PyObject *told = PyCFunction_New(&method, NULL);
     PyObject *done = told ? PyObject_CallOneArg(function, told) : NULL;
@@ -193,18 +229,27 @@ static _Noreturn void be_asked(PyObject *function, const struct look *l, uint64_
 
 /* ---- the kernel */
 
-/* True while what has come is within its bounds. */
+/* Takes note of the records that are whole. False when what has come is beyond its bounds. */
 static bool count_records(struct look *l)
 {
     while (l->text.len - l->whole_len >= HEAD) {
-        uint32_t len = get_u32((const uint8_t *)l->text.bytes + l->whole_len);
-        if (len > LOOK_RECORD_MAX)
+        const uint8_t *at = (const uint8_t *)l->text.bytes + l->whole_len;
+        uint32_t len = get_u32(at);
+        if (len > LOOK_RECORD_MAX || l->whole > l->count)
             return false;
         if (l->text.len - l->whole_len - HEAD < len)
             break;
+        if (l->whole == 0)
+            memcpy(&l->shared, at + HEAD, sizeof l->shared);
+        l->whole++;
         l->whole_len += HEAD + len;
     }
     return true;
+}
+
+static uint64_t growth(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
 }
 
 static bool takes_too_much(const struct look *l)
@@ -212,7 +257,10 @@ static bool takes_too_much(const struct look *l)
     char pid[16];
     struct pages pages;
     (void)snprintf(pid, sizeof pid, "%d", (int)l->pid);
-    return count_pages(pid, &pages) && pages.anonymous > l->anonymous + l->memory;
+    if (!count_pages(pid, &pages))
+        return false;
+    uint64_t shared = l->whole > 0 ? growth(count_shared(pid), l->shared) : 0;
+    return growth(pages.anonymous, l->anonymous) + shared > l->memory;
 }
 
 static const char too_long[] = "it took too long";
@@ -231,21 +279,23 @@ static void listen_to(struct look *l)
 {
     char chunk[CHUNK];
     int64_t each_us = clock_us() + (int64_t)l->each_ms * 1000;
+    int64_t look_us = clock_us() + FAULT_LOOK_MS * 1000;
     for (;;) {
         int64_t now_us = clock_us(), until_us = each_us < l->until_us ? each_us : l->until_us;
-        int64_t look_us = now_us + FAULT_LOOK_MS * 1000;
         struct pollfd ready = {.fd = l->pipe, .events = POLLIN};
         if (now_us >= until_us) {
             l->why = each_us <= l->until_us ? too_long : "there was no time left for it";
             return;
         }
-        if (poll(&ready, 1, clock_poll_ms(until_us < look_us ? until_us : look_us)) <= 0) {
+        if (now_us >= look_us) { /* however much it has to say meanwhile */
             if (takes_too_much(l)) {
                 l->why = "it took too much memory";
                 return;
             }
-            continue;
+            look_us = clock_us() + FAULT_LOOK_MS * 1000;
         }
+        if (poll(&ready, 1, clock_poll_ms(until_us < look_us ? until_us : look_us)) <= 0)
+            continue;
         ssize_t n = read(l->pipe, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
@@ -290,7 +340,7 @@ static const char *reap(const struct look *l, char *text, size_t size)
 static PyObject *records_of(const struct look *l)
 {
     PyObject *list = PyList_New(0);
-    for (size_t at = 0; list && at < l->whole_len;) {
+    for (size_t at = OWN_LEN; list && at < l->whole_len;) {
         uint32_t len = get_u32((const uint8_t *)l->text.bytes + at);
         PyObject *record = PyBytes_FromStringAndSize(l->text.bytes + at + HEAD, (Py_ssize_t)len);
         if (!record || PyList_Append(list, record))
@@ -308,7 +358,7 @@ static PyObject *no_copy(const char *why)
 }
 
 /* One that could be cloned is there, and has been waited for, when this returns. */
-static PyObject *ask_copy(struct look *l, PyObject *function, uint64_t data)
+static PyObject *ask_copy(struct look *l, PyObject *function, const struct pages *was)
 {
     char text[128];
     int ends[2];
@@ -323,7 +373,7 @@ static PyObject *ask_copy(struct look *l, PyObject *function, uint64_t data)
     long pid = raw6(SYS_clone, 0, 0, 0, 0, 0, 0);
     if (pid == 0) {
         l->pipe = ends[1];
-        be_asked(function, l, data, has_threads, &before);
+        be_asked(function, l, was, has_threads, &before);
     }
     (void)close(ends[1]);
     const char *why = NULL;
@@ -349,21 +399,23 @@ PyObject *native_look(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *function;
-    int each_ms, all_ms;
+    int count, each_ms, all_ms;
     unsigned long long room_kib, limit_kib;
     struct pages pages = {0};
-    if (!PyArg_ParseTuple(args, "OiiKK:look", &function, &each_ms, &all_ms, &room_kib, &limit_kib))
+    if (!PyArg_ParseTuple(args, "OiiiKK:look", &function, &count, &each_ms, &all_ms, &room_kib,
+                          &limit_kib))
         return NULL;
     if (!count_pages("self", &pages))
         return no_copy("no copy of the session could be made");
     struct look l = {.each_ms = each_ms,
+                     .count = count,
                      .until_us = clock_us() + (int64_t)all_ms * 1000,
                      .anonymous = pages.anonymous,
                      .memory = find_memory(pages.anonymous, room_kib << 10, limit_kib << 10),
                      .text = BUF_INIT(LOOK_TEXT_MAX)};
     if (l.memory == 0)
         return no_copy("there is too little memory left for a copy of the session");
-    PyObject *answer = ask_copy(&l, function, pages.data);
+    PyObject *answer = ask_copy(&l, function, &pages);
     buf_done(&l.text);
     return answer;
 }

@@ -16,10 +16,11 @@
  *
  * The budgets:
  *
- *     time     so much for each record, so much for all of them
+ *     time     so much for each record, so much for all of them; more records than were asked for end it
  *     memory   LOOK_MEMORY_MAX, and never so much that the session could come near its limit: if every
  *              page that the copy shares with the kernel were written to, it would still be below. Where
- *              that does not leave LOOK_MEMORY_MIN, there is no copy
+ *              that does not leave LOOK_MEMORY_MIN, there is no copy. Its mappings are limited by it, and
+ *              every few milliseconds it is looked at what it has filled, of shared memory too
  *     text     LOOK_RECORD_MAX for each record, LOOK_TEXT_MAX for all
  *
  * With other threads of Python alive the copy has only the one that asks. A lock which another thread
@@ -37,11 +38,11 @@ enum {
     LOOK_TEXT_MAX = 4 << 20,
 };
 
-/* look(function, each_ms, all_ms, room_kib, limit_kib): ([record, ...], why). In a copy the function is
- * called with one argument, tell; each call tell(bytes) is a record. `why` is None when the function came
- * to its end, otherwise a sentence: what ended it. OSError, with another sentence, when there could be no copy.
- * `room_kib` is what the
- * session may still use as far as the engine knows, `limit_kib` its limit; 0: there is none. */
+/* look(function, count, each_ms, all_ms, room_kib, limit_kib): ([record, ...], why). In a copy the function
+ * is called with one argument, tell; each call tell(bytes) is a record, of which there are at most `count`.
+ * `why` is None when the function came to its end, otherwise a sentence: what ended it. OSError, with another
+ * sentence, when there could be no copy. `room_kib` is what the session may still use as far as the engine
+ * knows, `limit_kib` its limit; 0: there is none. */
 PyObject *native_look(PyObject *module, PyObject *args);
 
 #endif

@@ -97,13 +97,21 @@ class Ask(KernelTest):
 
 
 HOSTILE = """
-import ctypes, os, re, signal, sys, threading, time
+import ctypes, mmap, os, re, signal, sys, threading, time
 born = os.getpid()
 
 def spin(): re.match(r"(a+)+$", "a" * 40 + "b")
 def stop(): os.kill(os.getpid(), signal.SIGSTOP)
 def crash(): ctypes.string_at(0)
 def grow(): held = [bytearray(16 << 20) for _ in range(10**5)]
+def share(): held = mmap.mmap(-1, 600 << 20); held[:] = bytes(1) * len(held)
+def fill():
+    for i in range(0, len(wide), 4096): wide[i] = 1
+def babble():
+    os.write(3, b"\\0\\0\\6\\0")
+    for i in range(0, len(wide), 4096): wide[i] = 1; i % 65536 or os.write(3, b"x")
+def forge_many():
+    while True: os.write(3, b"\\2\\0\\0\\0{}"); time.sleep(0.002)
 def text(): return "x" * (1 << 31)
 def threads(): [threading.Thread(target=time.sleep, args=(9,)).start() for _ in range(20)]
 def child():
@@ -118,7 +126,8 @@ def leave(): os._exit(0)
 def leave_loudly(): os._exit(7)
 def quit(): sys.exit(3)
 def recurse(): recurse()
-acts = [spin, stop, crash, grow, text, threads, child, kill, kill_all, write, close, shout, forge, leave, leave_loudly,
+wide = mmap.mmap(-1, 600 << 20)
+acts = [spin, stop, crash, grow, share, fill, babble, text, threads, child, kill, kill_all, write, close, shout, forge, leave, leave_loudly,
         quit, recurse]
 
 def hostile(act):
@@ -178,6 +187,19 @@ class Hostile(KernelTest):
         listed = {v["name"]: v for v in self.ask("variables")["variables"]}
         self.assertEqual((listed["first"]["repr"], listed["last"]["repr"]), ("nice", "nice"))
         self.assertIn("Segmentation fault", listed["h"]["gave_up"])
+
+    def test_shared_memory_counts(self):
+        for act in "fill", "babble":
+            self.run_ok(f"h = hostile({act})")
+            listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+            self.assertIn("too much memory", listed["h"]["gave_up"])
+
+    def test_more_records_than_were_asked_for(self):
+        self.run_ok("h = hostile(forge_many)")
+        began = time.monotonic()
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.assertIn("gave_up", listed["h"])
+        self.assertLess(time.monotonic() - began, 1)
 
     def test_many_that_end_their_copies(self):
         self.run_ok("for i in range(900): globals()[f'h{i}'] = hostile(leave)\nfine = 7")

@@ -2,13 +2,21 @@
 from base import IMAGES, ApiTest, Client, eventually
 
 CODE = r'''
-import ctypes, os, re, signal, subprocess, sys, threading, time
+import ctypes, mmap, os, re, signal, subprocess, sys, threading, time
 born = os.getpid()
 
 def spin(): re.match(r"(a+)+$", "a" * 40 + "b")
 def stop(): os.kill(os.getpid(), signal.SIGSTOP)
 def crash(): ctypes.string_at(0)
 def grow(): held = [bytearray(16 << 20) for _ in range(10**5)]
+def share():
+    held = mmap.mmap(-1, 600 << 20)
+    for i in range(0, len(held), 4096): held[i] = 1
+def fill():
+    for i in range(0, len(wide), 4096): wide[i] = 1
+def babble():
+    os.write(3, b"\0\0\6\0")
+    for i in range(0, len(wide), 4096): wide[i] = 1; i % 65536 or os.write(3, b"x")
 def copy(): held = [list(kept) for _ in range(10**5)]
 def text(): return "x" * (1 << 31)
 def threads(): [threading.Thread(target=time.sleep, args=(9,)).start() for _ in range(20)]
@@ -46,13 +54,14 @@ def hostile(act):
 class Nice:
     def __repr__(self): return "nice"
 
+wide = mmap.mmap(-1, 600 << 20)
 kept = [object() for _ in range(10**5)]
 open("there", "w").write("there")
 '''
 
-ACTS = ("spin stop crash grow copy text threads child process kill kill_all kill_group kill_parent write remove close "
+ACTS = ("spin stop crash grow share fill babble copy text threads child process kill kill_all kill_group kill_parent write remove close "
         "shout forge leave leave_loudly quit recurse").split()
-SLOW = {"spin", "stop", "close", "forge", "copy", "grow"}  # those that cost a budget of time
+SLOW = {"spin", "stop", "close", "forge", "copy", "grow", "share", "fill", "babble"}  # those that cost a budget of time
 
 
 class Looking(ApiTest):
