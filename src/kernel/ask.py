@@ -5,9 +5,15 @@ what an object says of itself (__repr__, __dir__, __len__, properties) is asked 
 with budgets of time, memory and text (look.h). known.py has what can be said without: everything about
 values of Python's own types, and the type, shape and size of the others. What a copy does not answer is
 told that way, and why: `gave_up`.
+
+This module is imported when the kernel starts, and binds what it uses then: code can put other functions
+into modules that it shares with us. For the same reason there is no JSON between a copy and us, see wrap().
 """
 import builtins
 import sys
+from itertools import islice
+from os import scandir
+from time import monotonic
 
 import _cicada_hooks as hooks
 import _cicada_known as known
@@ -18,18 +24,33 @@ from _cicada_start import native
 
 globals()["__builtins__"] = dict(vars(builtins))  # as they are now: code may put others in their place
 
-json = hooks.own_import("json")
 re = hooks.own_import("re")
-hooks.own_import("reprlib")  # here once, rather than in every copy
+_json = hooks.own_import("_json")
+keywords = list(hooks.own_import("keyword").kwlist)
+dump = _json.make_encoder(None, None, _json.encode_basestring_ascii, None, ": ", ", ", False, False, False)
+modules, look = sys.modules, native.look
+builtin_names = vars(builtins)
 
 MATCHES_MAX = 500
 VARIABLES_MAX = 1000
 DOC_MAX = 16 << 10
 ENTRIES_MAX = 10000  # of a directory
+DIMENSIONS_MAX = 32
+NUMBER_MAX = (1 << 63) - 1
+LONG = "doc", "source", "signature"
 EACH_MS, ALL_MS = 500, 2000  # for one value, and for all of an answer
 NAME = r"[^\W\d]\w*"
+FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(?:[\w, ]*,\s*)?(\w*)$").match
+IMPORT = re.compile(r"\s*(?:import|from)\s+(?:[\w., ]*,\s*)?([\w.]*)$").match
+BRACKET = re.compile(rf"({NAME}(?:\.{NAME})*)\[(['\"])([^'\"]*)$").search
+QUOTE = re.compile(r"(['\"])([^'\"]*)$").search
+DOT = re.compile(rf"({NAME}(?:\.{NAME})*)\.(\w*)$").search
+PERCENT = re.compile(r"\s*%{1,2}(\w*)$").match
+WORD = re.compile(r"\w*$").search
+DOTTED = re.compile(rf"{NAME}(?:\.{NAME})*(?=\(?$)").search
 MISSING = object()
 TEXT, NUMBER, NONE = (str,), (int,), (type(None),)
+TAGS = (str, "s"), (bool, "b"), (int, "i"), (list, "l")
 KEYS = {  # of a description, and what they may be: a copy's word is a stranger's
     "found": (bool,), "name": TEXT, "type": TEXT, "shape": (list, *NONE), "len": NUMBER + NONE,
     "size": NUMBER + NONE, "repr": TEXT, "signature": TEXT + NONE, "doc": TEXT, "file": TEXT + NONE,
@@ -44,7 +65,7 @@ def answer(topic, code, cursor, room, limit):
         reply = answers[topic](code, cursor, asker) if topic in answers else {"error": "unknown topic"}
     except Exception as error:
         reply = {"error": type(error).__name__}
-    return json.dumps(reply)
+    return "".join(dump(reply, 0))
 
 
 class Asker:
@@ -52,18 +73,17 @@ class Asker:
 
     def __init__(self, room, limit):
         self.room, self.limit = room, limit
-        self.time = hooks.own_import("time")
-        self.until = self.time.monotonic() + ALL_MS / 1000
+        self.until = monotonic() + ALL_MS / 1000
 
     def ask(self, questions):
         """An answer to each question, a function without arguments: (what it gave, None), or (None, why
         there is none). One that ends its copy costs no other its answer."""
         given = []
         while len(given) < len(questions):
-            left_ms = max(int((self.until - self.time.monotonic()) * 1000), 0)
+            left_ms = max(int((self.until - monotonic()) * 1000), 0)
             todo = questions[len(given) :]
             try:
-                records, why = native.look(
+                records, why = look(
                     lambda tell: tell_all(todo, tell), len(todo), EACH_MS, left_ms, self.room, self.limit
                 )
             except OSError as error:
@@ -81,20 +101,53 @@ class Asker:
 def tell_all(questions, tell):
     """In the copy."""
     for question in questions:
-        tell(json.dumps(question()).encode())
+        tell(wrap(question()))
+
+
+def wrap(said):
+    """A record: of each pair the key, what its value is, and the value as text. A list of numbers or of names
+    has its items in the place of the last, and a count before them."""
+    parts = []
+    for key, value in said.items():
+        tag = next((tag for kind, tag in TAGS if isinstance(value, kind)), "n")
+        texts = [str(item) for item in (value if tag == "l" else [int(value) if tag == "b" else value])]
+        parts += [key, tag, str(len(texts)), *(text.replace("\0", " ") for text in texts)]
+    return "\0".join(parts).encode("utf-8", "surrogatepass")
 
 
 def read(record):
+    """What wrap() was given; what a record holds that it did not make is left out."""
+    said = {}
     try:
-        return json.loads(record)
-    except ValueError:
-        return None
+        parts = iter(str(record, "utf-8", "surrogatepass").split("\0"))
+        for key in parts:
+            tag, count = next(parts), int(next(parts))
+            items = list(islice(parts, min(count, MATCHES_MAX)))
+            said[key] = items if tag == "l" else items[0] if tag == "s" else unwrapped(tag, items[0])
+    except (ValueError, IndexError, StopIteration):
+        pass
+    return said
+
+
+def unwrapped(tag, text):
+    return None if tag == "n" else bool(int(text)) if tag == "b" else int(text)
 
 
 def sound(told):
     """Of what a copy has told about a value, what is as it should be."""
-    pairs = told.items() if type(told) is dict else ()
-    return {key: value for key, value in pairs if type(value) in KEYS.get(key, ())}
+    pairs = told.items() if told else ()
+    kept = {key: value for key, value in pairs if type(value) in KEYS.get(key, ())}
+    if type(kept.get("shape")) is list:
+        kept["shape"] = guarded(lambda: [int(n) for n in kept["shape"][:DIMENSIONS_MAX]])
+    return {key: bounded(key, value) for key, value in kept.items()}
+
+
+def bounded(key, value):
+    if type(value) is str:
+        return value[: DOC_MAX if key in LONG else REPR_MAX]
+    if type(value) is int and not -NUMBER_MAX <= value <= NUMBER_MAX:
+        return None
+    return value
 
 
 # ---- in a copy: what objects say of themselves
@@ -135,7 +188,7 @@ def describe(value):
 
 def shape_of(value):
     shape = value.shape
-    if isinstance(shape, tuple) and len(shape) <= 32 and all(isinstance(n, int) for n in shape):
+    if isinstance(shape, tuple) and len(shape) <= DIMENSIONS_MAX and all(isinstance(n, int) for n in shape):
         return [int(n) for n in shape]
     return None
 
@@ -186,10 +239,8 @@ def origin(dotted):
 
 def first_name(name):
     """A global or built-in name. Keys are compared one by one: some may be of types made by code."""
-    for key, value in list(namespace.items()):
-        if type(key) is str and key == name:
-            return value
-    return vars(builtins).get(name, MISSING)
+    value = known.find(namespace, name, MISSING)
+    return known.find(builtin_names, name, MISSING) if value is MISSING else value
 
 
 def look_up_known(dotted):
@@ -213,16 +264,17 @@ def complete(code, cursor, asker):
             prefix, ask, tell = found
             break
     reply = {"cursor_start": len(text) - len(prefix), "cursor_end": len(text)}
-    names, why = asker.ask([lambda: matching(ask(), prefix)])[0] if ask else (None, None)
+    told, why = asker.ask([lambda: {"matches": matching(ask(), prefix)}])[0] if ask else (None, None)
     if why is not None:
         reply["gave_up"] = why
-    if type(names) is list and all(type(name) is str for name in names):
-        return {"matches": names, **reply}
+    names = told.get("matches") if told else None
+    if type(names) is list:
+        return {"matches": [name[:REPR_MAX] for name in names], **reply}
     return {"matches": matching(tell(), prefix), **reply}
 
 
 def matching(names, prefix):
-    matches = sorted({n for n in names if isinstance(n, str) and n.startswith(prefix)})
+    matches = sorted({n for n in names if type(n) is str and n.startswith(prefix)})
     if not prefix.startswith("_"):
         matches = [n for n in matches if not n.startswith("_")] or matches
     return [name[:REPR_MAX] for name in matches[:MATCHES_MAX]]
@@ -233,30 +285,31 @@ def matching(names, prefix):
 
 
 def after_import(line):
-    found = re.match(r"\s*from\s+([\w.]+)\s+import\s+(?:[\w, ]*,\s*)?(\w*)$", line)
+    found = FROM(line)
     if found:
-        module = sys.modules.get(found[1])
+        module = known.find(modules, found[1])
         return found[2], lambda: guarded(dir, module, default=[]) if module else [], lambda: known.names_of(module)
-    found = re.match(r"\s*(?:import|from)\s+(?:[\w., ]*,\s*)?([\w.]*)$", line)
+    found = IMPORT(line)
     if not found:
         return None
     package, dot, prefix = found[1].rpartition(".")
-    pkgutil = hooks.own_import("pkgutil")
 
     def ask():
+        pkgutil = hooks.own_import("pkgutil")
         path = getattr(sys.modules.get(package), "__path__", []) if dot else None
         names = [module.name for module in pkgutil.iter_modules(path)]
         return names if dot else names + list(sys.builtin_module_names)
 
     def tell():
-        inner = [name[len(package) + 1 :] for name in list(sys.modules) if name.startswith(package + ".")]
-        return inner if dot else [name for name in list(sys.modules) if "." not in name]
+        names = known.plain_names(modules)
+        inner = [name[len(package) + 1 :] for name in names if name.startswith(package + ".")]
+        return inner if dot else [name for name in names if "." not in name]
 
     return prefix, ask, tell
 
 
 def after_bracket(line):
-    found = re.search(rf"({NAME}(?:\.{NAME})*)\[(['\"])([^'\"]*)$", line)
+    found = BRACKET(line)
     if not found:
         return None
     value = look_up_known(found[1])
@@ -273,22 +326,20 @@ def after_bracket(line):
 
 
 def in_quotes(line):
-    found = re.search(r"(['\"])([^'\"]*)$", line)
+    found = QUOTE(line)
     if not found or line.count(found[1]) % 2 == 0:
         return None
-    os = hooks.own_import("os")
-    folder, prefix = os.path.split(found[2])
+    folder, slash, prefix = found[2].rpartition("/")
 
-    def tell():
-        islice = hooks.own_import("itertools").islice
-        entries = guarded(lambda: list(islice(os.scandir(folder or "."), ENTRIES_MAX)), default=[])
+    def ask():
+        entries = guarded(lambda: list(islice(scandir(folder + slash or "."), ENTRIES_MAX)), default=[])
         return [e.name + ("/" if guarded(e.is_dir) else "") for e in entries]
 
-    return prefix, None, tell
+    return prefix, ask, lambda: []
 
 
 def after_dot(line):
-    found = re.search(rf"({NAME}(?:\.{NAME})*)\.(\w*)$", line)
+    found = DOT(line)
     if not found:
         return None
 
@@ -301,31 +352,28 @@ def after_dot(line):
         return [] if value is MISSING else known.names_of(value)
 
     value = look_up_known(found[1])
-    is_plain = known.is_module(value) and "__dir__" not in known.module_names(value)
+    is_plain = known.is_module(value) and known.find(known.module_names(value), "__dir__") is None
     return found[2], None if is_plain else ask, tell
 
 
 def after_percent(line):
-    found = re.match(r"\s*%{1,2}(\w*)$", line)
+    found = PERCENT(line)
     return found and (found[1], None, lambda: COMMANDS)
 
 
 def anywhere(line):
-    prefix = re.search(r"\w*$", line)[0]
-    keywords = hooks.own_import("keyword").kwlist
-    return prefix, None, lambda: known.plain_names(namespace) + known.plain_names(vars(builtins)) + keywords
+    return WORD(line)[0], None, lambda: known.plain_names(namespace) + known.plain_names(builtin_names) + keywords
 
 
 # ---- inspection
 
 
 def inspect_at(code, cursor, asker):
-    hooks.own_import("inspect")  # here once, rather than in every copy
     end = cursor
     while end < len(code) and (code[end].isalnum() or code[end] == "_"):
         end += 1
     line = code[:end].rpartition("\n")[2]
-    found = re.search(rf"{NAME}(?:\.{NAME})*(?=\(?$)", line)
+    found = DOTTED(line)
     if not found:
         return {"found": False}
     dotted, value = found[0], look_up_known(found[0])

@@ -3,15 +3,22 @@
 Only what C looks up for itself is used: the real type (not __class__), the dictionaries of types and
 instances, descriptors of types that are not made by code, and the contents of Python's own types when it
 is exactly those. So nothing here can be slow, fail, or end the process, whatever a value is.
+
+No dictionary that code can reach is asked for a name: a key in it may be of a type made by code, whose
+__eq__ would be called. find() compares plain text only. And what modules have to offer is bound here, when
+the kernel starts: code may put something else in its place.
 """
 import builtins
 import sys
 from itertools import islice
+from sys import getsizeof
 
 globals()["__builtins__"] = dict(vars(builtins))  # as they are now: code may put others in their place
 
 REPR_MAX = 200
 BITS_MAX = 4096  # of a number that is written out
+KEYS_MAX = 10000
+KEY_BYTES_MAX = 4096  # of each in an array of text
 SHOWN_MAX = 6  # of the items of a container
 DEPTH_MAX = 4
 MADE_BY_CODE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -21,6 +28,9 @@ Function, Module = type(lambda: 0), type(sys)
 flags_of = type.__dict__["__flags__"].__get__
 lines_of = type.__dict__["__mro__"].__get__  # a type and those it is made from
 names_in = type.__dict__["__dict__"].__get__
+name_in_type = type.__dict__["__qualname__"].__get__
+module_of_own = type.__dict__["__module__"].__get__  # for a type of Python code it would look into its dictionary
+names_in_module = Module.__dict__["__dict__"].__get__
 BARE = bool, float, complex, type(None), type(...), type(NotImplemented)
 CONTAINERS = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})")}
 SIZED = str, bytes, bytearray, list, tuple, dict, set, frozenset, range
@@ -31,6 +41,17 @@ def is_own(kind):
     return not flags_of(kind) & MADE_BY_CODE
 
 
+def find(names, name, missing=None):
+    """What a dictionary has under that name, with nothing but plain text compared."""
+    try:
+        for key, value in names.items():
+            if type(key) is str and key == name:
+                return value
+    except RuntimeError:
+        pass  # another thread changes it just now
+    return missing
+
+
 def is_module(value):
     return type(value) is Module
 
@@ -39,16 +60,21 @@ def text_or(value, default):
     return value if type(value) is str else default
 
 
+def module_of(kind):
+    found = module_of_own(kind) if is_own(kind) else find(names_in(kind), "__module__")
+    return text_or(found, "builtins")
+
+
 def type_name(kind):
-    module = text_or(type.__dict__["__module__"].__get__(kind), "builtins")
-    name = text_or(type.__dict__["__qualname__"].__get__(kind), "object")
+    module, name = module_of(kind), text_or(name_in_type(kind), "object")
     return (name if module in ("builtins", "__main__") else f"{module}.{name}")[:REPR_MAX]
 
 
 def in_type(kind, name):
     """What a type or one of those it is made from has under that name; None if there is nothing."""
     for base in lines_of(kind):
-        found = names_in(base).get(name)
+        names = names_in(base)
+        found = names.get(name) if is_own(base) else find(names, name)
         if found is not None:
             return found
     return None
@@ -57,30 +83,39 @@ def in_type(kind, name):
 def stored(value, name):
     """An attribute that is only read, not computed: by a descriptor in C, or from the instance's dictionary."""
     found = in_type(type(value), name)
-    if type(found) in (Getter, Member):
+    if type(found) is Member or type(found) is Getter and is_of_pandas(found.__objclass__):
         try:
             return found.__get__(value)
         except Exception:
             return None
-    return instance_names(value).get(name)
+    return find(instance_names(value), name)
+
+
+def is_of_pandas(kind):
+    """True for types of which every getter just reads; some of others run code."""
+    return is_own(kind) and module_of(kind).startswith("pandas._libs.")
 
 
 def instance_names(value):
     found = in_type(type(value), "__dict__")
-    names = found.__get__(value) if type(found) is Getter else None
+    if type(found) is not Getter or found.__name__ != "__dict__":
+        return {}
+    try:
+        names = found.__get__(value)
+    except Exception:
+        return {}
     return names if type(names) is dict else {}
 
 
 def module_names(value):
-    return Module.__dict__["__dict__"].__get__(value) or {}
+    return names_in_module(value) or {}
 
 
 def attribute(value, name, missing):
     """What is found under that name without being computed; `missing` if nothing is."""
     if is_module(value):
-        return module_names(value).get(name, missing)
-    names = instance_names(value)
-    found = names.get(name, missing)
+        return find(module_names(value), name, missing)
+    found = find(instance_names(value), name, missing)
     if found is not missing:
         return found
     found = in_type(type(value), name)
@@ -105,10 +140,19 @@ def plain_names(names):
 def keys_of(value):
     """Keys of a dictionary, columns of a frame, as far as they are plain text."""
     if issubclass(type(value), dict):
-        return plain_names(islice(dict.keys(value), 10000))
+        return plain_names(islice(dict.keys(value), KEYS_MAX))
     axes = stored(stored(value, "_mgr"), "axes") if is_frame(type(value)) else None
     labels = inner_array(axes[0]) if type(axes) is list and axes else None
-    return plain_names(labels.tolist()[:10000]) if labels is not None else []
+    return plain_names(labels_of(labels)) if labels is not None else []
+
+
+def labels_of(array):
+    """The first items of an array of numpy. One of a type made from that has code to cut it with."""
+    kind = array_type(type(array))
+    if type(array) is not kind or of_array(array, "ndim") != 1 or of_array(array, "itemsize") > KEY_BYTES_MAX:
+        return []
+    numpys = names_in(kind)
+    return numpys["tolist"](numpys["__getitem__"](array, slice(KEYS_MAX)))
 
 
 # ---- arrays and frames
@@ -189,7 +233,7 @@ def size_of(value):
     for base in SIZED:
         if issubclass(kind, base):
             return base.__sizeof__(value)
-    return sys.getsizeof(value) if is_own(kind) and kind is not type else object.__sizeof__(value)
+    return getsizeof(value) if is_own(kind) and kind is not type else object.__sizeof__(value)
 
 
 # ---- as text
@@ -230,14 +274,13 @@ def known_repr(value, depth=DEPTH_MAX):
 
 
 def text_of_class(kind):
-    module = text_or(type.__dict__["__module__"].__get__(kind), "builtins")
-    name = text_or(type.__dict__["__qualname__"].__get__(kind), "object")
+    module, name = module_of(kind), text_or(name_in_type(kind), "object")
     return name if module == "builtins" else f"{module}.{name}"
 
 
 def describe_module(value):
     names = module_names(value)
-    name, file = text_or(names.get("__name__"), "?"), text_or(names.get("__file__"), None)
+    name, file = text_or(find(names, "__name__"), "?"), text_or(find(names, "__file__"), None)
     return f"<module {name!r}" + (f" from {file!r}>" if file else ">")
 
 

@@ -7,6 +7,7 @@ import builtins
 import os
 import sys
 
+import _cicada_ask as asking
 import _cicada_hooks as hooks
 import _cicada_libraries as libraries
 import _cicada_parse as parse
@@ -189,7 +190,7 @@ def finish():
 
 
 def ask(topic, code, cursor, room, limit):
-    return hooks.own_import("_cicada_ask").answer(topic, code or "", cursor, room, limit)
+    return asking.answer(topic, code or "", cursor, room, limit)
 
 
 fill_namespace()

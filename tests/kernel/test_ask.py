@@ -233,6 +233,54 @@ class Hostile(KernelTest):
         self.ask("inspect", "made_one")
         self.run_ok("sys.setprofile(None)\nover.append(1)\ngc.enable()\ndel made, made_one")
 
+    def look_everywhere(self):
+        self.ask("variables")
+        for code in "made.x", "made._mgr.x", "made['", "module.x", "nowhere.x", "open('x", "from json import d", "import js", "x = ma":
+            self.ask("complete", code)
+        for code in "made", "made._mgr", "module.__file__", "nowhere":
+            self.ask("inspect", code)
+
+    def test_keys_that_compare_run_nothing_here(self):
+        self.run_ok("import builtins, types\narmed = []\n"
+                    "class Key(str):\n    def __eq__(self, other): os._exit(1) if armed else None; return False\n"
+                    "    __hash__ = str.__hash__\n"
+                    "words = ('__module__', '_mgr', '__dict__', '__dir__', '__name__', '__file__', 'keys', 'x', 'nowhere')\n"
+                    "hostile_names = {Key(word): 1 for word in words}\n"
+                    "Made = type('Made', (), dict(hostile_names))\nmade = Made()\nmade.__dict__.update(hostile_names)\n"
+                    "module = types.ModuleType('module')\nmodule.__dict__.update(hostile_names)\n"
+                    "builtins.__dict__[Key('nowhere')] = 1\narmed.append(1)")
+        self.look_everywhere()
+        self.run_ok("armed.clear()\n[builtins.__dict__.pop(k) for k in list(builtins.__dict__) if type(k) is Key]")
+
+    def test_getters_that_compute_run_nothing_here(self):
+        self.run_ok("class Worse:\n    @property\n    def __isabstractmethod__(self): os._exit(1) if armed else None; return False\n"
+                    "armed = []\nmade = type('DataFrame', (property,), {'__module__': 'pandas.core.frame', "
+                    "'_mgr': property.__dict__['__isabstractmethod__']})(Worse())\narmed.append(1)")
+        self.look_everywhere()
+        self.run_ok("armed.clear()")
+
+    def test_changed_modules_run_nothing_here(self):
+        self.run_ok("import builtins, json, re, sys, time\n"
+                    "places = [(json, 'dumps'), (json, 'loads'), (json.JSONEncoder, 'encode'), (json.decoder, 'JSONDecodeError'), "
+                    "(re, 'search'), (re, 'match'), (time, 'monotonic'), (os, 'scandir'), (os.path, 'split'), (sys, 'getsizeof')]\n"
+                    "kept = [(place, name, getattr(place, name)) for place, name in places]\n"
+                    "for place, name in places: setattr(place, name, lambda *a, **k: os._exit(1))\nmade = object()")
+        self.look_everywhere()
+        self.run_ok("for place, name, value in kept: setattr(place, name, value)")
+
+    def test_labels_that_are_not_quite_an_array(self):
+        self.run_ok("import numpy as np, pandas as pd\n"
+                    "class Labels(np.ndarray):\n    def tolist(self): os._exit(1)\n    def __getitem__(self, key): os._exit(1)\n"
+                    "    def __array_finalize__(self, other): armed and os._exit(1)\narmed = []\n"
+                    "made = pd.DataFrame({'x': [1], 'y': [2]})\nkeys = pd.DataFrame.keys\n"
+                    "pd.DataFrame.keys = lambda self: os._exit(1)\nmany = pd.DataFrame([range(20000)], columns=[f'c{i}' for i in range(20000)])\n")
+        self.assertEqual(self.ask("complete", "made['")["matches"], ["x", "y"])
+        self.assertEqual(self.ask("complete", "many['c9999")["matches"], ["c9999"])
+        self.assertEqual(self.ask("complete", "many['c10000")["matches"], [])
+        self.run_ok("made.columns._data = np.array(['x', 'y'], object).view(Labels)\narmed.append(1)")
+        self.look_everywhere()
+        self.run_ok("armed.clear(); pd.DataFrame.keys = keys; del made, many")
+
 
 if __name__ == "__main__":
     unittest.main()
