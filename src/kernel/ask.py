@@ -34,6 +34,7 @@ builtin_names = vars(builtins)
 MATCHES_MAX = 500
 VARIABLES_MAX = 1000
 DOC_MAX = 16 << 10
+LINE_MAX = 1000  # characters before the cursor
 ENTRIES_MAX = 10000  # of a directory
 DIMENSIONS_MAX = 32
 NUMBER_MAX = (1 << 63) - 1
@@ -46,6 +47,7 @@ BRACKET = re.compile(rf"({NAME}(?:\.{NAME})*)\[(['\"])([^'\"]*)$").search
 QUOTE = re.compile(r"(['\"])([^'\"]*)$").search
 DOT = re.compile(rf"({NAME}(?:\.{NAME})*)\.(\w*)$").search
 PERCENT = re.compile(r"\s*%{1,2}(\w*)$").match
+WORD_BEGIN = re.compile(r"\w*").match
 WORD = re.compile(r"\w*$").search
 DOTTED = re.compile(rf"{NAME}(?:\.{NAME})*(?=\(?$)").search
 MISSING = object()
@@ -257,7 +259,7 @@ def look_up_known(dotted):
 
 def complete(code, cursor, asker):
     text = code[:cursor]
-    line = text.rpartition("\n")[2]
+    line = last_line(text)
     for context in after_import, after_bracket, in_quotes, after_dot, after_percent, anywhere:
         found = context(line)
         if found is not None:
@@ -271,6 +273,14 @@ def complete(code, cursor, asker):
     if type(names) is list:
         return {"matches": [name[:REPR_MAX] for name in names], **reply}
     return {"matches": matching(tell(), prefix), **reply}
+
+
+def last_line(text):
+    """Of a line that is very long only the end, and the quotes that are open there: patterns are looked for
+    with Python held, in a time that grows with the square of it."""
+    line = text.rpartition("\n")[2]
+    gone = line[:-LINE_MAX]
+    return "".join(quote for quote in "'\"" if gone.count(quote) % 2) + line[-LINE_MAX:]
 
 
 def matching(names, prefix):
@@ -369,11 +379,8 @@ def anywhere(line):
 
 
 def inspect_at(code, cursor, asker):
-    end = cursor
-    while end < len(code) and (code[end].isalnum() or code[end] == "_"):
-        end += 1
-    line = code[:end].rpartition("\n")[2]
-    found = DOTTED(line)
+    rest = WORD_BEGIN(code[cursor : cursor + LINE_MAX])[0]
+    found = DOTTED(last_line(code[:cursor] + rest))
     if not found:
         return {"found": False}
     dotted, value = found[0], look_up_known(found[0])

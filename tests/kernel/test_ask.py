@@ -35,6 +35,19 @@ class Ask(KernelTest):
         self.assertIn("json", self.matches("import js"))
         self.assertIn("timeit", self.matches("%time"))
 
+    def test_a_very_long_line(self):
+        self.run_ok("my_value = 1")
+        for filler in "x", "x.", "'", "x[", "import ", "from x import a, ", "\u00fc", " ", "(":
+            with self.subTest(filler):
+                line = filler * ((200 << 10) // len(filler))
+                began = time.monotonic()
+                reply = self.ask("complete", line + " + my_v")
+                self.assertEqual((reply["cursor_start"], reply["cursor_end"]), (len(line) + 3, len(line) + 7))
+                self.ask("complete", line)
+                self.ask("inspect", line)
+                self.assertEqual(self.ask("inspect", line + " + my_value", len(line) + 5)["found"], True)
+                self.assertLess(time.monotonic() - began, 2)
+
     def test_inspection(self):
         self.run_ok("def greet(name, loud=False):\n    'Says hello.'\n    return name")
         found = self.ask("inspect", "greet(")
