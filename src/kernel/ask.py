@@ -38,6 +38,8 @@ LINE_MAX = 1000  # characters before the cursor
 ENTRIES_MAX = 10000  # of a directory
 DIMENSIONS_MAX = 32
 NUMBER_MAX = (1 << 63) - 1
+TEXT_MAX = 4 << 20  # bytes of all that copies tell for an answer
+TOO_LONG = "the answers of all are too long together"
 LONG = "doc", "source", "signature"
 EACH_MS, ALL_MS = 500, 2000  # for one value, and for all of an answer
 NAME = r"[^\W\d]\w*"
@@ -76,6 +78,7 @@ class Asker:
     def __init__(self, room, limit):
         self.room, self.limit = room, limit
         self.until = monotonic() + ALL_MS / 1000
+        self.text_left = TEXT_MAX
 
     def ask(self, questions):
         """An answer to each question, a function without arguments: (what it gave, None), or (None, why
@@ -90,7 +93,11 @@ class Asker:
                 )
             except OSError as error:
                 return given + [(None, str(error))] * len(todo)
-            given += [(read(record), None) for record in records[: len(todo)]]
+            for record in records[: len(todo)]:
+                self.text_left -= len(record)
+                if self.text_left < 0:
+                    return given + [(None, TOO_LONG)] * (len(questions) - len(given))
+                given.append((read(record), None))
             if len(given) < len(questions):
                 given.append((None, why or "its code ended the process"))
             elif why is not None:

@@ -21,7 +21,8 @@
  *              page that the copy shares with the kernel were written to, it would still be below. Where
  *              that does not leave LOOK_MEMORY_MIN, there is no copy. Its mappings are limited by it, and
  *              every few milliseconds it is looked at what it has filled, of shared memory too
- *     text     LOOK_RECORD_MAX for each record, LOOK_TEXT_MAX for all
+ *     text     LOOK_RECORD_MAX for each record, LOOK_TEXT_MAX for all; ask.py sees that all copies which are
+ *              made for one answer stay within that together
  *
  * With other threads of Python alive the copy has only the one that asks. A lock which another thread
  * held at that moment is never released there; then the time is used up.

@@ -201,13 +201,17 @@ struct asking {
 
 static int asking_frame(void *arg, const struct frame *frame, struct err *e)
 {
+    static const char failed[] = "{\"error\": \"the question failed\"}";
     struct asking *a = arg;
     struct field text;
     if (frame->kind != FRAME_REPLY)
         return pump_acknowledge(a->k, frame, e);
-    if (a->reply || !field_find(frame, FIELD_DATA, &text))
+    if (a->reply)
         return err_set(e, ERR_PROTOCOL, "a reply nobody asked for");
-    a->reply = strndup((const char *)text.bytes, text.len);
+    if (field_find(frame, FIELD_DATA, &text))
+        a->reply = strndup((const char *)text.bytes, text.len);
+    else
+        a->reply = strdup(failed); /* it had no memory for more, or more than fits into a frame */
     a->is_done = true;
     return a->reply ? 0 : err_set(e, ERR_NO_MEMORY, "keep the reply");
 }

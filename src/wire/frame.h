@@ -54,7 +54,7 @@
  *     READS     PATH* GUESS* PARTIAL?         before DONE: files the run read, below /mnt/data. GUESS: a
  *                                             child process may have
  *     DONE                                    the run is over, the kernel waits for the next
- *     REPLY     DATA                          JSON text
+ *     REPLY     DATA                          JSON text; without it the question failed
  */
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H

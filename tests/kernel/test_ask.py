@@ -214,6 +214,17 @@ class Hostile(KernelTest):
         self.assertIn("gave_up", listed["h"])
         self.assertLess(time.monotonic() - began, 1)
 
+    def test_much_text_of_many(self):
+        self.run_ok("def flood():\n"
+                    "    text = b'gave_up\\0s\\x001\\0' + b'x' * 500000\n"
+                    "    os.write(3, len(text).to_bytes(4, 'little')); os.write(3, text); os._exit(0)\n"
+                    "for i in range(100): globals()[f'h{i}'] = hostile(flood)")
+        reply = self.ask("variables")
+        self.run_ok("for i in range(100): del globals()[f'h{i}']")
+        self.assertLess(len(json.dumps(reply)), 100 << 10)
+        told = [v["gave_up"][:3] for v in reply["variables"] if v["name"][:1] == "h" and v["name"][1:].isdigit()]
+        self.assertEqual((told.count("xxx"), told.count("its"), told.count("the")), (8, 8, 84))
+
     def test_many_that_end_their_copies(self):
         self.run_ok("for i in range(900): globals()[f'h{i}'] = hostile(leave)\nfine = 7")
         listed = {v["name"]: v for v in self.ask("variables")["variables"]}
