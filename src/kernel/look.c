@@ -164,7 +164,7 @@ static void fence(void)
                                                  {"/dev/null", LANDLOCK_DEV, true}};
     const char *path;
     int why = landlock_restrict(rules, sizeof rules / sizeof *rules, &path);
-    if (why && why != ENOSYS) /* without Landlock it can do what the session can do */
+    if (why)
         _exit(UNFENCED);
 }
 
@@ -405,6 +405,10 @@ PyObject *native_look(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OiiiKK:look", &function, &count, &each_ms, &all_ms, &room_kib,
                           &limit_kib))
         return NULL;
+    if (landlock_abi() < LANDLOCK_ABI_SCOPES) /* it could end the kernel, with a signal */
+        return no_copy(
+            "objects are asked in a copy of the session only where Landlock can fence it "
+            "in: from Linux 6.12 on");
     if (!count_pages("self", &pages))
         return no_copy("no copy of the session could be made");
     struct look l = {.each_ms = each_ms,

@@ -10,9 +10,13 @@
  *     kills it when a budget is used up
  *     waits for its end              <------ exit
  *
- * The copy can read what the session can read. It changes nothing: it has no descriptor of the
- * session's, and where the system offers Landlock it writes to no file and (from Linux 6.12 on) signals
- * no process but itself. It starts no process and no thread. What it prints is seen by nobody.
+ * The copy can read what the session can read. It has no descriptor of the session's; by Landlock it
+ * writes to no file and signals no process but itself. It starts no process and no thread. What it prints
+ * is seen by nobody. Where Landlock cannot do that (before Linux 6.12) there is no copy.
+ *
+ * What it can still change is memory that the session has mapped as shared (mmap, np.memmap "r+"): what
+ * is written there is written for all who share it, and into the file. A read-only mapping would be no
+ * fence, for code can make it writable again; such code can only spoil what is the session's own.
  *
  * The budgets:
  *

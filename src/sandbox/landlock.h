@@ -19,6 +19,8 @@
 
 struct err;
 
+enum { LANDLOCK_ABI_SCOPES = 6 }; /* the first that fences signals and abstract sockets */
+
 enum landlock_right {
     LANDLOCK_READ,  /* read files, list directories, execute */
     LANDLOCK_LIST,  /* list this directory, nothing beneath it but names */

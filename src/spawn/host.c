@@ -27,8 +27,6 @@ enum {
     UID_BLOCKS = 65536,
     UID_TRIES = 256,
 
-    LANDLOCK_ABI_SCOPES = 6, /* the first that fences signals and abstract sockets */
-
     CONTROL_AT = 4100, /* above any descriptor number a session may use (limits: open_files) */
     PLACED = 3,        /* numbers from there on: control socket, image, delta */
     FILES_MIN = 64,    /* descriptors without which nothing works */

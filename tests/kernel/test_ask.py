@@ -1,10 +1,14 @@
 """Completion, inspection, variables."""
+import ctypes
+import errno
 import json
 import os
+import struct
 import time
 import unittest
 
 from base import KernelTest
+from client import Kernel
 
 
 class Ask(KernelTest):
@@ -304,6 +308,35 @@ class Hostile(KernelTest):
         self.run_ok("made.columns._data = np.array(['x', 'y'], object).view(Labels)\narmed.append(1)")
         self.look_everywhere()
         self.run_ok("armed.clear(); pd.DataFrame.keys = keys; del made, many")
+
+
+class WithoutLandlock(Kernel):
+    """A kernel for which landlock_create_ruleset is a call that does not exist."""
+
+    def _become_kernel(self):
+        load, jump_equal, give = 0x20, 0x15, 0x06
+        steps = (load, 0, 0, 0), (jump_equal, 0, 1, 444), (give, 0, 0, 0x50000 | errno.ENOSYS), (give, 0, 0, 0x7FFF0000)
+        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+        program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+            raise OSError(ctypes.get_errno(), "seccomp")
+        super()._become_kernel()
+
+
+class Unfenced(KernelTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = WithoutLandlock()
+
+    def test_no_code_runs_without_a_fence(self):
+        self.run_ok("import os, signal\nborn = os.getpid()\nclass H:\n    def __repr__(self): os.kill(born, signal.SIGKILL)\n"
+                    "h, n = H(), [1]")
+        listed = {v["name"]: v for v in json.loads(self.kernel.ask("variables"))["variables"]}
+        self.assertEqual((listed["h"]["repr"], listed["n"]["repr"]), ("<H>", "[1]"))
+        self.assertIn("Landlock", listed["h"]["gave_up"])
+        self.assertNotIn("gave_up", listed["n"])
+        self.assertEqual(self.text("born == os.getpid()"), "True")
 
 
 if __name__ == "__main__":
