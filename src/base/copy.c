@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/scope.h"
 
-enum { COPY_CHUNK = 64 << 10, COPY_STEP_MAX = 1 << 30 };
+enum { COPY_CHUNK = 64 << 10, COPY_STEP_MAX = 64 << 20 };
 
 /* Shares the blocks of the whole file, if it is not longer than wanted. */
 static bool share(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len)
@@ -25,12 +26,18 @@ static bool share(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len)
     return !has_grown || ftruncate(to_fd, (off_t)size) == 0;
 }
 
+static bool is_late(const int64_t *until_us)
+{
+    return until_us && clock_us() >= __atomic_load_n(until_us, __ATOMIC_RELAXED);
+}
+
 /* Says how far it came from `at`; why it stopped there does not matter, reading and writing will
  * tell. */
-static uint64_t copy_inside(int from_fd, int to_fd, uint64_t at, uint64_t end)
+static uint64_t copy_inside(int from_fd, int to_fd, uint64_t at, uint64_t end,
+                            const int64_t *until_us)
 {
     off_t from_at = (off_t)at, to_at = (off_t)at;
-    while ((uint64_t)from_at < end) {
+    while ((uint64_t)from_at < end && !is_late(until_us)) {
         uint64_t left = end - (uint64_t)from_at;
         size_t step = left < COPY_STEP_MAX ? left : COPY_STEP_MAX;
         ssize_t n = copy_file_range(from_fd, &from_at, to_fd, &to_at, step, 0);
@@ -64,13 +71,16 @@ static ssize_t copy_piece(int from_fd, int to_fd, char *chunk, size_t want, uint
 }
 
 /* From `at` to `end`, or as far as there is something: *ret_at. */
-static int copy_part(int from_fd, int to_fd, uint64_t at, uint64_t end, uint64_t *ret_at)
+static int copy_part(int from_fd, int to_fd, uint64_t at, uint64_t end, const int64_t *until_us,
+                     uint64_t *ret_at)
 {
-    at = copy_inside(from_fd, to_fd, at, end);
+    at = copy_inside(from_fd, to_fd, at, end, until_us);
     scoped(freep) char *chunk = at < end ? malloc(COPY_CHUNK) : NULL;
     if (at < end && !chunk)
         return -ENOMEM;
     while (at < end) {
+        if (is_late(until_us))
+            return -ETIME;
         uint64_t left = end - at;
         ssize_t n = copy_piece(from_fd, to_fd, chunk, left < COPY_CHUNK ? left : COPY_CHUNK, at);
         if (n < 0)
@@ -95,7 +105,8 @@ static bool find_data(int fd, uint64_t at, uint64_t size, uint64_t *ret_from, ui
     return *ret_from < size;
 }
 
-int copy_content(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len)
+int copy_content_until(int from_fd, int to_fd, uint64_t size, const int64_t *until_us,
+                       uint64_t *ret_len)
 {
     struct stat st;
     if (share(from_fd, to_fd, size, ret_len))
@@ -106,7 +117,7 @@ int copy_content(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len)
         size = (uint64_t)st.st_size;
     uint64_t from, to;
     for (uint64_t at = 0; at < size && find_data(from_fd, at, size, &from, &to);) {
-        int error = copy_part(from_fd, to_fd, from, to, &at);
+        int error = copy_part(from_fd, to_fd, from, to, until_us, &at);
         if (error)
             return error;
         if (at < to) /* it is being cut */
@@ -114,4 +125,9 @@ int copy_content(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len)
     }
     *ret_len = size;
     return ftruncate(to_fd, (off_t)size) ? -errno : 0;
+}
+
+int copy_content(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len)
+{
+    return copy_content_until(from_fd, to_fd, size, /* until_us= */ NULL, ret_len);
 }

@@ -13,4 +13,9 @@
  * Returns 0 or -errno. Blocks on disk. */
 int copy_content(int from_fd, int to_fd, uint64_t size, uint64_t *ret_len);
 
+/* The same, but gives up with -ETIME some time after *until_us (base/clock.h), which another process may
+ * move meanwhile. NULL: never. */
+int copy_content_until(int from_fd, int to_fd, uint64_t size, const int64_t *until_us,
+                       uint64_t *ret_len);
+
 #endif

@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/copy.h"
 #include "base/dir.h"
 #include "base/err.h"
@@ -25,13 +26,14 @@ enum { HOLLOW_DEPTH_MAX = 32 };
 struct grafting {
     int from_fd, to_fd;
     enum graft_removal removal;
-    struct graft_result result;
+    const int64_t *until_us; /* NULL: never */
+    struct graft_result *result;
     struct walk_path path; /* of the change at hand */
 };
 
 static void failed(struct grafting *g, int errnum)
 {
-    struct graft_result *r = &g->result;
+    struct graft_result *r = g->result;
     if (r->failed++ == 0) {
         r->first_errno = errnum;
         snprintf(r->first_failed, sizeof r->first_failed, "%.255s", g->path.text);
@@ -120,11 +122,11 @@ static int open_parent(struct grafting *g, bool is_made, const char **ret_name)
     return fd;
 }
 
-static int fill_draft(int from, int to, mode_t mode)
+static int fill_draft(const struct grafting *g, int from, int to, mode_t mode)
 {
     uint64_t len;
     struct stat st;
-    int error = copy_content(from, to, INT64_MAX, &len);
+    int error = copy_content_until(from, to, INT64_MAX, g->until_us, &len);
     if (error)
         return error;
     if (fchmod(to, mode & 0100 ? 0755 : 0644) || fstat(from, &st))
@@ -173,7 +175,7 @@ static int put_name(int dir_fd, const char *draft, const char *name)
 }
 
 /* The file is whole before it has its name. */
-static int put_file(int from, mode_t mode, int dir_fd, const char *name)
+static int put_file(const struct grafting *g, int from, mode_t mode, int dir_fd, const char *name)
 {
     char draft[ID_SIZE];
     int error = make_draft_name(draft);
@@ -183,7 +185,7 @@ static int put_file(int from, mode_t mode, int dir_fd, const char *name)
         openat(dir_fd, draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (to < 0)
         return -errno;
-    error = fill_draft(from, to, mode);
+    error = fill_draft(g, from, to, mode);
     if (!error)
         error = put_name(dir_fd, draft, name);
     if (error)
@@ -206,6 +208,18 @@ static int put_whiteout(int dir_fd, const char *name)
     return error;
 }
 
+/* And some for directories that are made. */
+static uint64_t bytes_of(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) ? 0 : ((uint64_t)st.st_size + 4095) / 4096 * 4096 + 4096;
+}
+
+static bool is_late(const struct grafting *g)
+{
+    return g->until_us && clock_us() >= __atomic_load_n(g->until_us, __ATOMIC_RELAXED);
+}
+
 static int put(struct grafting *g, mode_t mode, struct err *e)
 {
     scoped(fd_closep) int from = below_open(g->from_fd, g->path.text, O_RDONLY);
@@ -213,17 +227,17 @@ static int put(struct grafting *g, mode_t mode, struct err *e)
         return err_sys(e, -from, "open a change");
     const char *name;
     scoped(fd_closep) int dir_fd = open_parent(g, /* is_made= */ true, &name);
-    int error = dir_fd < 0 ? dir_fd : put_file(from, mode, dir_fd, name);
+    uint64_t bytes = bytes_of(from);
+    g->result->begun_bytes += bytes;
+    int error = dir_fd < 0 ? dir_fd : put_file(g, from, mode, dir_fd, name);
     if (error == -ENOMEM)
         return err_set(e, ERR_NO_MEMORY, "copy a change");
     if (error) {
         failed(g, -error);
         return 0;
     }
-    struct stat st;
-    g->result.put++;
-    if (fstat(from, &st) == 0) /* and some for directories that were made */
-        g->result.bytes += ((uint64_t)st.st_size + 4095) / 4096 * 4096 + 4096;
+    g->result->put++;
+    g->result->bytes += bytes;
     return 0;
 }
 
@@ -239,7 +253,7 @@ static void remove_file(struct grafting *g)
     else if (!error && unlinkat(dir_fd, name, 0))
         error = -errno;
     if (!error)
-        g->result.removed++;
+        g->result->removed++;
     else if (error != -ENOENT || is_covered)
         failed(g, -error);
 }
@@ -257,6 +271,10 @@ static int apply(struct grafting *g, struct walk *w, const struct walk_entry *en
         int error = walk_enter(w);
         return error ? err_sys(e, -error, "open a directory of changes") : 0;
     }
+    if (is_late(g)) {
+        failed(g, ETIME);
+        return 0;
+    }
     if (S_ISREG(st->stx_mode))
         return put(g, st->stx_mode, e);
     if (is_whiteout(st->stx_mode, st->stx_rdev_major, st->stx_rdev_minor))
@@ -271,22 +289,32 @@ static void walk_freep(struct walk **wp)
     walk_free(*wp);
 }
 
-int graft(int from_fd, int to_fd, enum graft_removal removal, struct graft_result *ret,
-          struct err *e)
+int graft_until(int from_fd, int to_fd, enum graft_removal removal, const int64_t *until_us,
+                struct graft_result *ret, struct err *e)
 {
+    *ret = (struct graft_result){0};
     scoped(walk_freep) struct walk *w = NULL;
     if (walk_new(from_fd, &w, e))
         return err_wrap(e, "apply changes");
     scoped(freep) struct grafting *g = calloc(1, sizeof *g);
     if (!g)
         return err_set(e, ERR_NO_MEMORY, "apply changes");
-    *g = (struct grafting){.from_fd = from_fd, .to_fd = to_fd, .removal = removal};
+    *g = (struct grafting){.from_fd = from_fd,
+                           .to_fd = to_fd,
+                           .removal = removal,
+                           .until_us = until_us,
+                           .result = ret};
     struct walk_entry entry;
     while (walk_next(w, &entry))
         if (apply(g, w, &entry, e))
             return err_wrap(e, "apply changes");
     if (walk_lost(w) > 0)
         return err_set(e, ERR_INTERNAL, "apply changes: a directory of them could not be read");
-    *ret = g->result;
     return 0;
+}
+
+int graft(int from_fd, int to_fd, enum graft_removal removal, struct graft_result *ret,
+          struct err *e)
+{
+    return graft_until(from_fd, to_fd, removal, /* until_us= */ NULL, ret, e);
 }

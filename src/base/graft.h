@@ -25,14 +25,21 @@ enum graft_removal {
 
 struct graft_result {
     size_t put, removed;
-    uint64_t bytes; /* on disk, at most, of what was put; what it replaced is not taken off */
+    uint64_t bytes;       /* on disk, at most, of what was put; what it replaced is not taken off */
+    uint64_t begun_bytes; /* the same with the file at hand, and with what failed */
     size_t failed;
     char first_failed[256]; /* path, cut; "" when none */
     int first_errno;
 };
 
-/* Fails only when `from` cannot be read or memory is out. Blocks on disk. */
+/* Fails only when `from` cannot be read or memory is out. Blocks on disk. *ret is at any time how far it
+ * has come, also when it fails. */
 int graft(int from_fd, int to_fd, enum graft_removal removal, struct graft_result *ret,
           struct err *e);
+
+/* The same, but what is not done some time after *until_us is left out with ETIME, and nothing of it stays.
+ * `until_us` and `ret` may be shared with another process. */
+int graft_until(int from_fd, int to_fd, enum graft_removal removal, const int64_t *until_us,
+                struct graft_result *ret, struct err *e);
 
 #endif

@@ -390,6 +390,40 @@ static void no_descriptor_is_left_open(void **state)
     assert_int_equal(before, after);
 }
 
+static void what_it_puts_is_counted(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch from = scratch_new(), to = scratch_new();
+    struct graft_result result;
+    struct err e = {0};
+    scratch_write(&from, "a", "one");
+    scratch_write(&from, "b", "two");
+    assert_int_equal(0, mkdirat(to.fd, "b", 0755));
+    scratch_write(&to, "b/own", "in the way");
+    assert_int_equal(0, graft(from.fd, to.fd, GRAFT_UNLINK, &result, &e));
+    assert_int_equal(1, result.put);
+    assert_int_equal(1, result.failed);
+    assert_int_equal(8192, result.bytes);
+    assert_int_equal(16384, result.begun_bytes);
+    assert_true(exists(&to, "a"));
+}
+
+static void what_is_late_is_left_out(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch from = scratch_new(), to = scratch_new();
+    struct graft_result result;
+    struct err e = {0};
+    int64_t until_us = clock_us() - 1;
+    scratch_write(&from, "a", "one");
+    scratch_write(&from, "b", "two");
+    assert_int_equal(0, graft_until(from.fd, to.fd, GRAFT_UNLINK, &until_us, &result, &e));
+    assert_int_equal(0, result.put);
+    assert_int_equal(2, result.failed);
+    assert_int_equal(ETIME, result.first_errno);
+    assert_false(exists(&to, "a") || exists(&to, "b"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +439,8 @@ int main(void)
         cmocka_unit_test(what_may_not_be_written_is_left_out),
         cmocka_unit_test(a_directory_swapped_for_a_link_leads_nowhere),
         cmocka_unit_test(a_path_too_long_is_counted_and_the_rest_goes_on),
+        cmocka_unit_test(what_it_puts_is_counted),
+        cmocka_unit_test(what_is_late_is_left_out),
         cmocka_unit_test(no_descriptor_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -29,8 +30,9 @@
 #include "spawn/jail_int.h"
 
 enum {
-    BRINGING_MAX = 32, /* at a time, for all jails together */
-    BRING_MS = 60000,  /* how long it may take */
+    BRINGING_MAX = 32,   /* at a time, for all jails together */
+    BRING_MS = 55000,    /* how long it may take; then it ends by itself, with what it has done */
+    BRING_END_MS = 5000, /* how long that may take; then it is killed */
     BRING_CPU_S = 60,
     BRING_FILES = 256,     /* descriptors */
     BRING_DATA = 64 << 20, /* bytes, beside what we have ourselves */
@@ -38,25 +40,26 @@ enum {
     /* Where the child has its descriptors. */
     AT_TARGET = 3,
     AT_CHANGES,
-    AT_REPORT,
 };
 
-/* What the child says at its end; it is believed only in what concerns its own session. */
+/* Shared with the child: how far it has come, whatever becomes of it. It is believed only in what
+ * concerns its own session. */
 struct bring_report {
-    int why; /* 0: graft ran to its end */
-    struct graft_result result;
+    bool has_ended;
+    int why;                    /* 0: graft ran to its end */
+    int64_t until_us;           /* ours */
+    struct graft_result result; /* at any time */
 };
 
-static int place(int target, int changes, int report)
+static int place(int target, int changes)
 {
-    const int kept[] = {AT_TARGET, AT_CHANGES, AT_REPORT};
+    const int kept[] = {AT_TARGET, AT_CHANGES};
     /* Out of the way first: one of them may have the number of another. */
-    int high[3] = {fcntl(target, F_DUPFD_CLOEXEC, 16), fcntl(changes, F_DUPFD_CLOEXEC, 16),
-                   fcntl(report, F_DUPFD_CLOEXEC, 16)};
-    for (int i = 0; i < 3; i++)
+    int high[2] = {fcntl(target, F_DUPFD_CLOEXEC, 16), fcntl(changes, F_DUPFD_CLOEXEC, 16)};
+    for (int i = 0; i < 2; i++)
         if (high[i] < 0 || dup3(high[i], kept[i], O_CLOEXEC) < 0)
             return errno;
-    return confine_descriptors(kept, 3);
+    return confine_descriptors(kept, 2);
 }
 
 static int fence(void)
@@ -110,19 +113,20 @@ static int give_up_everything(const struct jail *j)
     return why ? why : fence();
 }
 
-static _Noreturn void bring(const struct jail *j, pid_t spawner, int changes, int report_fd)
+static _Noreturn void bring(const struct jail *j, pid_t spawner, int changes)
 {
-    struct bring_report report = {0};
+    struct bring_report *report = j->bringing.report;
     struct err e = {0};
-    report.why = place(j->merged_fd >= 0 ? j->merged_fd : j->data.dir_fd, changes, report_fd);
-    if (report.why) /* then nobody can be told */
+    int why = place(j->merged_fd >= 0 ? j->merged_fd : j->data.dir_fd, changes);
+    if (!why)
+        why = give_up_everything(j);
+    if (!why && getppid() != spawner)
         _exit(1);
-    report.why = give_up_everything(j);
-    if (!report.why && getppid() != spawner)
-        _exit(1);
-    if (!report.why && graft(AT_CHANGES, AT_TARGET, GRAFT_UNLINK, &report.result, &e))
-        report.why = e.code == ERR_NO_MEMORY ? ENOMEM : EIO;
-    (void)!write(AT_REPORT, &report, sizeof report);
+    if (!why &&
+        graft_until(AT_CHANGES, AT_TARGET, GRAFT_UNLINK, &report->until_us, &report->result, &e))
+        why = e.code == ERR_NO_MEMORY ? ENOMEM : EIO;
+    report->why = why;
+    report->has_ended = true;
     _exit(0);
 }
 
@@ -138,18 +142,31 @@ static void refuse(struct jail *j, int why)
     answer(j, &(struct jail_event){.status = why});
 }
 
-static int start_child(struct jail *j, int changes)
+static void drop_report(struct jail *j)
 {
-    int pair[2];
-    pid_t spawner = getpid();
-    if (pipe2(pair, O_CLOEXEC | O_NONBLOCK))
+    if (j->bringing.report)
+        (void)munmap(j->bringing.report, sizeof *j->bringing.report);
+    j->bringing.report = NULL;
+}
+
+static int make_report(struct jail *j)
+{
+    struct bring_report *report =
+        mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (report == MAP_FAILED)
         return errno;
-    scoped(fd_closep) int ours = pair[0], theirs = pair[1];
-    pid_t pid = fork();
+    report->until_us = clock_us() + BRING_MS * 1000;
+    j->bringing.report = report;
+    return 0;
+}
+
+static int fork_child(struct jail *j, int changes)
+{
+    pid_t spawner = getpid(), pid = fork();
     if (pid < 0)
         return errno;
     if (pid == 0)
-        bring(j, spawner, changes, theirs);
+        bring(j, spawner, changes);
     struct err ignored = {0};
     j->bringing.fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (j->bringing.fd < 0 || jail_watch(j, SOURCE_BRING, j->bringing.fd, &ignored)) {
@@ -159,8 +176,21 @@ static int start_child(struct jail *j, int changes)
         j->bringing.fd = -1;
         return EAGAIN;
     }
-    j->bringing.report = take_fd(&ours);
-    j->bringing.until_us = clock_us() + BRING_MS * 1000;
+    return 0;
+}
+
+static int start_child(struct jail *j, int changes)
+{
+    int why = make_report(j);
+    if (!why)
+        why = fork_child(j, changes);
+    if (why) {
+        drop_report(j);
+        return why;
+    }
+    j->bringing.until_us = j->bringing.report->until_us + BRING_END_MS * 1000;
+    j->bringing.why = ETIME;
+    j->bringing.settled = (struct usage_total){0};
     j->host->bringing++;
     return 0;
 }
@@ -200,24 +230,67 @@ static uint32_t narrow(size_t n)
     return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static void tell(struct jail *j, bool is_late)
+/* What others made is not the session's growth, however far the child came. What it failed to put was there
+ * when somebody looked, maybe: that counts for nobody until the next look is complete. */
+static void grant(struct jail *j, const struct bring_report *r)
 {
-    struct bring_report r = {0};
+    uint64_t bytes = r->has_ended ? r->result.bytes : r->result.begun_bytes;
+    uint64_t files = r->result.put + !r->has_ended; /* a file that has no name yet */
+    jail_grant(j, bytes, files);
+    j->bringing.lost = (struct usage_total){.bytes = r->result.begun_bytes - bytes,
+                                            .files = r->has_ended ? r->result.failed : 0};
+    jail_look_anew(j);
+}
+
+struct usage_total jail_brought(const struct jail *j)
+{
+    const struct bring_report *r = j->bringing.report;
+    if (!r)
+        return j->bringing.lost;
+    return (struct usage_total){
+        .bytes = __atomic_load_n(&r->result.begun_bytes, __ATOMIC_RELAXED) + j->bringing.lost.bytes,
+        .files = __atomic_load_n(&r->result.put, __ATOMIC_RELAXED) +
+                 __atomic_load_n(&r->result.failed, __ATOMIC_RELAXED) + 1 + j->bringing.lost.files};
+}
+
+struct usage_total jail_brought_for_sure(const struct jail *j)
+{
+    const struct bring_report *r = j->bringing.report;
+    if (!r)
+        return (struct usage_total){0};
+    return (struct usage_total){.bytes = __atomic_load_n(&r->result.bytes, __ATOMIC_RELAXED),
+                                .files = __atomic_load_n(&r->result.put, __ATOMIC_RELAXED)};
+}
+
+void jail_stop_bringing(struct jail *j, int why)
+{
+    int64_t now_us = clock_us();
+    struct bring_report *r = j->bringing.report;
+    if (!r || r->until_us <= now_us)
+        return;
+    j->bringing.why = why;
+    j->bringing.until_us = now_us + BRING_END_MS * 1000;
+    __atomic_store_n(&r->until_us, 0, __ATOMIC_RELAXED);
+}
+
+static void tell(struct jail *j)
+{
+    struct bring_report r = *j->bringing.report;
     struct jail_event event = {0};
-    ssize_t n = read(j->bringing.report, &r, sizeof r);
-    if (n != (ssize_t)sizeof r) {
-        refuse(j, is_late ? ETIME : ECHILD);
+    drop_report(j);
+    if (j->usage)
+        grant(j, &r);
+    if (!r.has_ended) {
+        refuse(j, j->bringing.is_late ? j->bringing.why : ECHILD);
         return;
     }
     event.status = r.why;
     event.brought_put = narrow(r.result.put);
     event.brought_removed = narrow(r.result.removed);
     event.brought_failed = narrow(r.result.failed);
-    event.brought_errno = r.result.first_errno;
+    event.brought_errno = r.result.first_errno == ETIME ? j->bringing.why : r.result.first_errno;
     r.result.first_failed[sizeof r.result.first_failed - 1] = '\0';
     snprintf(event.step, sizeof event.step, "%.127s", r.result.first_failed);
-    if (j->usage) /* what others made is not the session's growth */
-        jail_grant(j, r.result.bytes, r.result.put);
     answer(j, &event);
 }
 
@@ -234,10 +307,9 @@ void jail_on_bring(struct jail *j)
     if (!is_over(j))
         return;
     if (j->life == LIFE_LIVE)
-        tell(j, j->bringing.is_late);
+        tell(j);
     j->bringing.is_late = false;
-    fd_closep(&j->bringing.report);
-    j->bringing.report = -1;
+    drop_report(j);
 }
 
 bool jail_end_bringing(struct jail *j)
@@ -246,7 +318,6 @@ bool jail_end_bringing(struct jail *j)
         (void)syscall(SYS_pidfd_send_signal, j->bringing.fd, SIGKILL, NULL, 0);
     if (!is_over(j))
         return false;
-    fd_closep(&j->bringing.report);
-    j->bringing.report = -1;
+    drop_report(j);
     return true;
 }

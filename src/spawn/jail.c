@@ -130,6 +130,13 @@ static void tell_usage(struct jail *j)
     jail_tell(j, &used);
 }
 
+void jail_look_anew(struct jail *j)
+{
+    usage_restart(j->usage);
+    j->has_seen_disk = false;
+    j->bringing.settled = jail_brought_for_sure(j);
+}
+
 /* USAGE and MARK: on a full disk what was used until now counts. */
 static void on_usage(struct jail *j, bool is_marking)
 {
@@ -137,8 +144,7 @@ static void on_usage(struct jail *j, bool is_marking)
         tell_usage(j);
         return;
     }
-    usage_restart(j->usage);
-    j->has_seen_disk = false;
+    jail_look_anew(j);
     j->owes_usage = j->is_looking = true;
     j->is_marking = is_marking;
     j->look_us = 0;
@@ -306,35 +312,47 @@ static bool look_at_disk(struct jail *j)
 {
     if (!j->usage)
         return true;
-    if (!j->has_seen_disk)
+    if (!j->has_seen_disk) {
         j->has_seen_disk = usage_step(j->usage, LOOK_ENTRIES);
-    /* What is being brought is no growth, but not granted yet. */
-    if (j->bringing.fd >= 0)
-        return j->has_seen_disk;
-    if (usage_disk(j->usage) > j->limits.disk_bytes || usage_files(j->usage) > j->limits.files)
+        if (j->has_seen_disk && !j->bringing.report)
+            j->bringing.lost = (struct usage_total){0}; /* it began after that: jail_look_anew */
+    }
+    struct usage_total brought = jail_brought(j); /* after what was counted */
+    if (usage_disk(j->usage) > j->limits.disk_bytes + brought.bytes ||
+        usage_files(j->usage) > j->limits.files + brought.files)
         jail_kill(j, JAIL_OVER_DISK);
     return j->has_seen_disk;
+}
+
+static struct usage_total without(const struct usage_total *all, const struct usage_total *part)
+{
+    return (struct usage_total){.bytes = all->bytes > part->bytes ? all->bytes - part->bytes : 0,
+                                .files = all->files > part->files ? all->files - part->files : 0};
 }
 
 /* What it uses now is known: whether it writes into the reserve of its disk. */
 static void mind_reserve(struct jail *j)
 {
-    if (!j->usage || !j->disk || j->life != LIFE_LIVE || j->bringing.fd >= 0)
+    if (!j->usage || !j->disk || j->life != LIFE_LIVE)
         return;
-    struct usage_total now = usage_total(j->usage);
+    /* While something is brought, what is the session's own is known from and to. */
+    struct usage_total brought = jail_brought(j), all = usage_total(j->usage);
+    struct usage_total least = without(&all, &brought), most = without(&all, &j->bringing.settled);
     if (j->is_marking || !reserve_is_reached(j->disk)) {
-        j->mark = j->told = now;
+        j->mark = j->told = most;
         j->is_marking = false;
         return;
     }
-    if (reserve_judge(j->disk, &j->mark, &now) == RESERVE_FAR_OVER) {
+    if (reserve_judge(j->disk, &j->mark, &all) == RESERVE_FAR_OVER)
+        jail_stop_bringing(j, ENOSPC);
+    if (reserve_judge(j->disk, &j->mark, &least) == RESERVE_FAR_OVER) {
         jail_kill(j, JAIL_OVER_RESERVE);
-    } else if (reserve_judge(j->disk, &j->told, &now) != RESERVE_FINE) {
-        j->told = now;
+    } else if (reserve_judge(j->disk, &j->told, &least) != RESERVE_FINE) {
+        j->told = most;
         jail_tell(j, &(struct jail_event){.kind = JAIL_FULL});
     }
     if (j->owes_usage) /* a run is over, and what it did has been said */
-        j->mark = j->told = now;
+        j->mark = j->told = most;
 }
 
 int64_t jail_look_due(const struct jail *j)
@@ -352,8 +370,10 @@ void jail_look(struct jail *j)
         look_again_in(j, LOOK_MAX_US);
         return;
     }
-    if (!j->is_looking)
+    if (!j->is_looking) {
         j->used_before = disk_now(j);
+        j->bringing.settled = jail_brought_for_sure(j);
+    }
     j->is_looking = true;
     if (!look_at_disk(j))
         return; /* goes on in the next slice */

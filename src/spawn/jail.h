@@ -55,10 +55,13 @@ struct jail_copy {
 
 /* A child that applies a tree of changes to the overlay. */
 struct bringing {
-    int fd;     /* its pidfd; -1: none */
-    int report; /* what it has to say */
-    int64_t until_us;
-    bool is_late; /* it was killed for that */
+    int fd;                      /* its pidfd; -1: none */
+    struct bring_report *report; /* in memory that it shares; NULL without a child */
+    int64_t until_us;            /* when it is killed */
+    int why;                     /* what it stops for: an errno */
+    bool is_late;                /* it was killed for that */
+    struct usage_total settled;  /* brought when the look at hand began */
+    struct usage_total lost; /* what the one before failed to put, until that has not been seen */
 };
 
 struct jail {

@@ -51,6 +51,14 @@ void jail_end_overlay(struct jail *j);
 /* bring.c: BRING. Takes the descriptor of the tree of changes over. */
 void jail_bring(struct jail *j, int changes_fd);
 
+/* What has been brought but is not granted yet, at most: no growth of the session's. And at least, of which
+ * every look that begins now finds all. */
+struct usage_total jail_brought(const struct jail *j);
+struct usage_total jail_brought_for_sure(const struct jail *j);
+
+/* What is not brought yet is left out, for that errno. Does not wait. */
+void jail_stop_bringing(struct jail *j, int why);
+
 /* Kills whoever is bringing something. True when nobody is, any more. */
 bool jail_end_bringing(struct jail *j);
 
@@ -65,6 +73,9 @@ void libraries_done(struct libraries *l); /* back to LIBRARIES_NONE */
 
 /* The first look at what it uses comes in a moment: whoever waits for the jail comes first. */
 void jail_look_soon(struct jail *j);
+
+/* What the look finds next was there after this call. */
+void jail_look_anew(struct jail *j);
 
 /* From now on growth of the directory counts. Pid 1 exists, but it has no way in yet. */
 int jail_count_data(struct jail *j, struct err *e);

@@ -320,7 +320,7 @@ struct jail *jail_start(struct host *host, uint32_t slot, const struct jail_spec
                        .old_fd = -1,
                        .merged_fd = -1,
                        .lock_fd = -1,
-                       .bringing = {-1, -1, CLOCK_NEVER, false},
+                       .bringing = {.fd = -1, .until_us = CLOCK_NEVER},
                        .map = spare_take_map(host, slot),
                        .limits = spec->limits,
                        .has_namespaces = host->hello.tier == TIER_FULL,

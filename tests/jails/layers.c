@@ -24,11 +24,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/parse.h"
 #include "base/scope.h"
 #include "base/tree.h"
 #include "session/spawner.h"
 
-enum { RACES = 60 };
+enum { RACES = 60, MANY_CHANGES = 4000, FILES_MAX = 100 };
 
 static const char *const dirs[] = {"data",       "work",    "other",       "other/data",
                                    "other/work", "top",     "top/dir",     "bottom",
@@ -508,6 +509,123 @@ static int a_plain_directory_is_brought_changes_too(struct place *p, struct err 
     return leave(&h, e);
 }
 
+/* The newest one that is newer than that, or 0. */
+static pid_t find_child(pid_t parent, pid_t after)
+{
+    scoped(dir_closep) DIR *proc = opendir("/proc");
+    char wanted[16], value[HAND_LINE];
+    uint64_t found = 0, pid;
+    (void)snprintf(wanted, sizeof wanted, "%d", (int)parent);
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        struct err ignored = {0};
+        if (parse_u64(entry->d_name, (uint64_t)after + 1, INT32_MAX, &pid, &ignored) || pid < found)
+            continue;
+        hand_status((pid_t)pid, "PPid", value);
+        if (strcmp(value, wanted) == 0)
+            found = pid;
+    }
+    return (pid_t)found;
+}
+
+static size_t count_files(int dir_fd, const char *path)
+{
+    size_t count = 0;
+    scoped(fd_closep) int fd = open_dir(dir_fd, path);
+    scoped(dir_closep) DIR *dir = fd < 0 ? NULL : fdopendir(dup(fd));
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        count += *entry->d_name != '.';
+    return count;
+}
+
+static int make_many_changes(const struct layers *l, struct err *e)
+{
+    char path[64];
+    if (mkdirat(l->changes, "many", 0755))
+        return err_sys(e, errno, "make many changes");
+    for (int i = 0; i < MANY_CHANGES; i++) {
+        (void)snprintf(path, sizeof path, "many/%d", i);
+        if (put(l->changes, path, "brought", e))
+            return -1;
+    }
+    return 0;
+}
+
+/* Begins to bring many more files than a session may make, and stops whoever does it on the way. */
+static int begin_bringing(struct place *p, struct layers *l, struct hand *h, pid_t *ret,
+                          struct err *e)
+{
+    struct jail_spec spec = from_image;
+    spec.limits.files = FILES_MAX;
+    if (layers_make(p, l, e) || make_many_changes(l, e))
+        return -1;
+    spec.lower_count = (uint32_t)l->data.lower_count;
+    const struct hand_parts parts = {-1, p->image, -1, -1, &l->data};
+    if (hand_ask(h, p->spawner, &spec, &parts, e) || hand_greet(h, e) ||
+        hand_expect(h, "cd /mnt/data", "ok", e))
+        return -1;
+    pid_t spawner = spawner_pid(p->spawner), last = find_child(spawner, 0);
+    struct pollfd answer = {.fd = h->handle, .events = POLLIN};
+    if (hand_request(h, JAIL_BRING, 0, l->changes, e))
+        return -1;
+    while (count_files(l->data.dir_fd, "many") < 3 * FILES_MAX)
+        if (poll(&answer, 1, 0))
+            return fail(e, "nothing was brought");
+    *ret = find_child(spawner, last);
+    return *ret == 0 || kill(*ret, SIGSTOP) ? fail(e, "nobody brings anything") : 0;
+}
+
+/* For a while, in which the session is looked at several times. */
+static int expect_quiet(struct hand *h, struct err *e)
+{
+    struct pollfd answer = {.fd = h->handle, .events = POLLIN};
+    struct jail_event event;
+    for (int i = 0; i < 30; i++) {
+        if (hand_expect(h, "put mine x", "ok", e) || hand_expect(h, "remove mine", "ok", e))
+            return -1;
+        if (poll(&answer, 1, 10) == 0)
+            continue;
+        if (hand_event(h, &event, e))
+            return -1;
+        return fail(e, "event %d, cause %d, status %d", event.kind, event.cause, event.status);
+    }
+    return 0;
+}
+
+static int what_was_brought_halfway_is_no_growth(struct place *p, struct err *e)
+{
+    scoped(layers_done) struct layers l = LAYERS_NONE;
+    scoped(hand_done) struct hand h = HAND_NONE;
+    struct jail_event event;
+    pid_t child;
+    if (begin_bringing(p, &l, &h, &child, e) || expect_quiet(&h, e) ||
+        (kill(child, SIGKILL) ? err_sys(e, errno, "kill whoever brings") : 0) ||
+        expect_event(&h, JAIL_BROUGHT, &event, e))
+        return -1;
+    if (event.status != ECHILD)
+        return fail(e, "status %d", event.status);
+    return expect_quiet(&h, e) || leave(&h, e) ? -1 : 0;
+}
+
+static int the_disk_limit_holds_while_something_is_brought(struct place *p, struct err *e)
+{
+    scoped(layers_done) struct layers l = LAYERS_NONE;
+    scoped(hand_done) struct hand h = HAND_NONE;
+    char line[HAND_LINE], answer[HAND_LINE];
+    struct err ended = {0};
+    pid_t child;
+    if (begin_bringing(p, &l, &h, &child, e))
+        return -1;
+    for (int i = 0; i < 2 * FILES_MAX; i++) {
+        (void)snprintf(line, sizeof line, "put own%d x", i);
+        if (hand_say(&h, line, -1, answer, &ended))
+            break;
+    }
+    int failed = expect_end(&h, JAIL_OVER_DISK, -1, e);
+    if (failed)
+        (void)kill(child, SIGKILL);
+    return failed ? -1 : expect_gone(child, e);
+}
+
 static int whoever_brings_ends_with_the_jail(struct place *p, struct err *e)
 {
     for (int i = 0; i < 20; i++) {
@@ -600,6 +718,8 @@ const struct test layer_tests[] = {
     TEST(what_a_session_does_not_let_in_is_left_out),
     TEST(nothing_is_brought_anywhere_else),
     TEST(a_plain_directory_is_brought_changes_too),
+    TEST(what_was_brought_halfway_is_no_growth),
+    TEST(the_disk_limit_holds_while_something_is_brought),
     TEST(whoever_brings_ends_with_the_jail),
     TEST(an_overlay_survives_the_death_of_its_spawner),
     TEST(what_a_dead_spawner_left_can_be_removed_by_its_owner),
