@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fdio.h"
 #include "base/scope.h"
@@ -168,6 +169,7 @@ int jail_count_data(struct jail *j, struct err *e)
         return -1;
     j->disk = reserve_join(&j->host->reserve, j->data.dir_fd);
     j->mark = j->told = usage_total(j->usage);
+    j->marked_us = clock_us();
     /* An image may be replaced and removed while sessions live on it. */
     if (j->image_fd >= 0 && usage_ignore(j->usage, j->image_fd, e))
         return -1;

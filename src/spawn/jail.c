@@ -134,6 +134,7 @@ void jail_look_anew(struct jail *j)
 {
     usage_restart(j->usage);
     j->has_seen_disk = false;
+    j->look_begun_us = clock_us();
     j->bringing.settled = jail_brought_for_sure(j);
 }
 
@@ -330,6 +331,13 @@ static struct usage_total without(const struct usage_total *all, const struct us
                                 .files = all->files > part->files ? all->files - part->files : 0};
 }
 
+static void set_mark(struct jail *j, const struct usage_total *used, int64_t as_of_us)
+{
+    j->mark = j->told = *used;
+    j->marked_us = as_of_us;
+    j->is_marking = false;
+}
+
 /* What it uses now is known: whether it writes into the reserve of its disk. */
 static void mind_reserve(struct jail *j)
 {
@@ -338,9 +346,12 @@ static void mind_reserve(struct jail *j)
     /* While something is brought, what is the session's own is known from and to. */
     struct usage_total brought = jail_brought(j), all = usage_total(j->usage);
     struct usage_total least = without(&all, &brought), most = without(&all, &j->bringing.settled);
-    if (j->is_marking || !reserve_is_reached(j->disk)) {
-        j->mark = j->told = most;
-        j->is_marking = false;
+    if (!reserve_is_reached(j->disk)) {
+        set_mark(j, &most, j->look_begun_us);
+        return;
+    }
+    if (j->is_marking || !reserve_mark_is_good(j->disk, j->marked_us)) {
+        set_mark(j, &most, clock_us());
         return;
     }
     if (reserve_judge(j->disk, &j->mark, &all) == RESERVE_FAR_OVER)
@@ -352,7 +363,7 @@ static void mind_reserve(struct jail *j)
         jail_tell(j, &(struct jail_event){.kind = JAIL_FULL});
     }
     if (j->owes_usage) /* a run is over, and what it did has been said */
-        j->mark = j->told = most;
+        set_mark(j, &most, clock_us());
 }
 
 int64_t jail_look_due(const struct jail *j)
@@ -371,6 +382,7 @@ void jail_look(struct jail *j)
         return;
     }
     if (!j->is_looking) {
+        j->look_begun_us = clock_us();
         j->used_before = disk_now(j);
         j->bringing.settled = jail_brought_for_sure(j);
     }

@@ -96,6 +96,7 @@ struct jail {
     struct usage *usage;
     struct disk *disk;             /* that its data is on; NULL: its room is not watched */
     struct usage_total mark, told; /* its marks (reserve.h): for the end, and for FULL */
+    int64_t marked_us;             /* how old the first is */
     bool owes_usage;               /* USED follows the look at hand */
     bool is_marking;               /* which is for its marks, not for judging it */
     uint32_t alarms;               /* of the disk that were answered by a look */
@@ -105,9 +106,10 @@ struct jail {
     char step[128];                 /* why a living jail had to be ended; empty: it had not */
     int64_t look_us;                /* when to look at disk (and memory) next */
     bool is_looking, has_seen_disk; /* a look is under way; its first half is done */
-    uint64_t used_before;           /* disk and files when it began: whether they grow */
-    int64_t pause_us;               /* between two looks */
-    struct memory_scan memory;      /* where no cgroup counts it: the one under way */
+    int64_t look_begun_us;
+    uint64_t used_before;      /* disk and files when it began: whether they grow */
+    int64_t pause_us;          /* between two looks */
+    struct memory_scan memory; /* where no cgroup counts it: the one under way */
     bool is_scanning;
     uint64_t memory_peak, memory_now, cpu_us; /* as of the last complete one */
     uint64_t cpu_looked_us; /* when last looked at: who did not run has not written */

@@ -17,7 +17,8 @@ enum {
     ALARM_SHARE = 512, /* of the reserve: each time so much more is gone */
     OVER_SHARE = 64,   /* of what is left of the upper half */
     FAR_SHARE = 2,
-    FAR_LEAST = 64, /* but so much of all that is free: who is told first may stop */
+    MARK_US = 500000, /* who has not been looked at for so long before may have grown much */
+    FAR_LEAST = 64,   /* but so much of all that is free: who is told first may stop */
 };
 
 struct disk *reserve_join(struct reserve *r, int dir_fd)
@@ -44,6 +45,7 @@ struct disk *reserve_join(struct reserve *r, int dir_fd)
         (struct disk){.device = st.st_dev,
                       .jails = 1,
                       .fd = fd,
+                      .full_us = CLOCK_NEVER,
                       .room = {.bytes = UINT64_MAX, .inodes = UINT64_MAX, .kept_bytes = r->bytes},
                       .alarmed_bytes = UINT64_MAX,
                       .alarmed_inodes = UINT64_MAX};
@@ -97,6 +99,10 @@ static void look(struct disk *d, int64_t now_us)
     struct err ignored = {0};
     (void)disk_look(d->fd, d->room.kept_bytes, &d->room, &ignored);
     d->looked_us = now_us;
+    if (!is_down_to_reserve(d))
+        d->full_us = CLOCK_NEVER;
+    else if (d->full_us == CLOCK_NEVER)
+        d->full_us = now_us;
     alarm_if_less(d);
 }
 
@@ -122,6 +128,11 @@ bool reserve_is_reached(struct disk *d)
     if (now_us - d->looked_us > FRESH_US)
         look(d, now_us);
     return is_down_to_reserve(d);
+}
+
+bool reserve_mark_is_good(const struct disk *d, int64_t marked_us)
+{
+    return d->full_us == CLOCK_NEVER || marked_us >= d->full_us - MARK_US;
 }
 
 /* It has not written more into the reserve than is gone of it. */

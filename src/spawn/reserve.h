@@ -18,6 +18,9 @@
  * for what they write between two looks; and what the server itself takes of the reserve is not held
  * against them. A jail that does not grow is left alone however full the disk is.
  *
+ * Looking at a large tree takes long, and so the mark may be from long before the disk was full. What was written
+ * until then is nobody's fault: such a jail gets a new mark by its next look, and is judged from then on.
+ *
  * On a full disk the engine says MARK before each run and asks for USAGE after it, and what is used then becomes
  * the mark: what one run wrote does not end the next, nor what the server wrote in between.
  *
@@ -44,7 +47,8 @@ struct disk {
     int fd;         /* a directory on it */
     struct disk_room room;
     int64_t looked_us;
-    uint32_t alarms;                        /* how many there were */
+    int64_t full_us; /* since when it is down to its reserve; CLOCK_NEVER: there is room */
+    uint32_t alarms; /* how many there were */
     uint64_t alarmed_bytes, alarmed_inodes; /* what was free at the last one */
 };
 
@@ -64,6 +68,9 @@ int64_t reserve_look(struct reserve *r, int64_t now_us);
 
 /* Whether it is down to its reserve, as of a moment ago at most. */
 bool reserve_is_reached(struct disk *d);
+
+/* Whether a mark as old as that says what a jail used when there was room; of a disk that is full. */
+bool reserve_mark_is_good(const struct disk *d, int64_t marked_us);
 
 /* A jail that uses `now` and used `mark` when there was room. Of bytes and inodes only what the disk has
  * run out of counts. */

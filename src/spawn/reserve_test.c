@@ -85,6 +85,27 @@ static void jails_on_one_disk_share_the_look_at_it(void **state)
     assert_true(reserve_look(&r, clock_us()) == CLOCK_NEVER);
 }
 
+static void an_old_mark_says_nothing_of_a_disk_that_has_become_full(void **state)
+{
+    (void)state;
+    scoped(scratch_done) struct scratch s = scratch_new();
+    struct reserve r = {.bytes = 1};
+    struct disk *d = reserve_join(&r, s.fd);
+    int64_t now_us = clock_us();
+    (void)reserve_look(&r, now_us);
+    assert_true(reserve_mark_is_good(d, 0));
+    d->room.kept_bytes = UINT64_MAX / 2;
+    (void)reserve_look(&r, now_us + 10000000);
+    assert_false(reserve_mark_is_good(d, now_us));
+    assert_true(reserve_mark_is_good(d, now_us + 9900000));
+    (void)reserve_look(&r, now_us + 20000000); /* it is full since then, still */
+    assert_true(reserve_mark_is_good(d, now_us + 9900000));
+    d->room.kept_bytes = 1;
+    (void)reserve_look(&r, now_us + 30000000);
+    assert_true(reserve_mark_is_good(d, now_us));
+    reserve_leave(d);
+}
+
 static void without_a_reserve_nothing_is_watched(void **state)
 {
     (void)state;
@@ -121,6 +142,7 @@ int main(void)
         cmocka_unit_test(below_the_middle_nothing_is_little),
         cmocka_unit_test(only_what_has_run_out_counts),
         cmocka_unit_test(jails_on_one_disk_share_the_look_at_it),
+        cmocka_unit_test(an_old_mark_says_nothing_of_a_disk_that_has_become_full),
         cmocka_unit_test(without_a_reserve_nothing_is_watched),
         cmocka_unit_test(an_alarm_is_given_once_for_each_loss),
     };
