@@ -465,8 +465,9 @@ int desk_branch(struct desk *d, struct desk *to, uint64_t bytes_max, const struc
     if (!failed)
         failed = check_room_for_copy(d, e) || open_working(to, /* is_at_rest= */ false, e) ||
                  working_copy(d->working, to->working, bytes_max, e) ||
-                 working_all_known(to->working, e) || mark_awake(to, e);
-    to->is_known = true;
+                 (!d->has_unsaved && working_all_known(to->working, e)) || mark_awake(to, e);
+    to->has_unsaved = d->has_unsaved;
+    to->is_known = !d->has_unsaved; /* otherwise what is not saved has to be found in it, too */
     pthread_mutex_unlock(&d->lock);
     workspace_row_done(&ws);
     if (failed)

@@ -439,6 +439,21 @@ class Snapshots(WorkingTest):
         self.assertEqual(self.data("b"), b"2")
 
     @WARM
+    def test_what_is_not_saved_is_saved_by_a_fork_too(self):
+        self.make("f", b"base")
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 100000}})
+        s = self.session()
+        run = self.run_in(s, "open('large', 'wb').write(bytes(200000)); open('f', 'w').write('mine'); None")
+        self.assertEqual([m["path"] for m in run["not_saved"]], ["large"])
+        two = self.client.ok("POST", f"{ONE}{s}/fork", {}, 201)["id"]
+        self.addCleanup(lambda: Client(self.server).request("DELETE", ONE + two))
+        self.client.ok("DELETE", ONE + s, status=204)
+        self.assertEqual([m["path"] for m in self.run_in(two, "1")["not_saved"]], ["large"])
+        self.client.ok("PATCH", self.ws, {"quota": {"bytes": 1000000}})
+        self.run_in(two, "1")
+        self.assertEqual((self.data("large"), self.data("f"), len(self.versions("f"))), (bytes(200000), b"mine", 2))
+
+    @WARM
     def test_rollback_takes_the_files_back(self):
         s = self.session(snapshots=3)
         self.run_in(s, "x = 1; open('a', 'w').write('1'); open('keep', 'w').write('k'); None")
