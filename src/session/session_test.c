@@ -288,6 +288,19 @@ static void a_question_wakes_it_too(void **state)
     expect(w, s, "get", "\n", STATE_WOKEN);
 }
 
+static void a_reply_without_text_ends_nothing(void **state)
+{
+    struct world *w = *state;
+    scoped(session_unrefp) struct session *s = start(w, 0);
+    struct err e = {0};
+    expect(w, s, "set apples", "", STATE_FRESH);
+    scoped(freep) char *reply = NULL;
+    assert_int_equal(
+        session_ask(s, &JAIL_DATA_PLAIN(w->data), "complete", "wordless", 8, &reply, &e), 0);
+    assert_string_equal(reply, "{\"error\": \"the question failed\"}");
+    expect(w, s, "get", "apples\n", STATE_KEPT);
+}
+
 /* Two descriptors of one directory are enough for a spawner that looks at none. */
 static struct jail_data layers_of(const struct world *w)
 {
@@ -384,6 +397,7 @@ int main(void)
         TEST(an_unknown_zone_is_refused),
         TEST(threads_take_turns),
         TEST(a_question_wakes_it_too),
+        TEST(a_reply_without_text_ends_nothing),
         TEST(changes_are_brought_only_to_a_session_that_is_awake),
         TEST(a_session_with_layers_runs_sleeps_and_wakes_with_them),
         TEST(files_that_a_run_leaves_are_not_looked_for),
