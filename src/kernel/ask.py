@@ -304,8 +304,10 @@ def matching(names, prefix):
 def after_import(line):
     found = FROM(line)
     if found:
-        module = known.find(modules, found[1])
-        return found[2], lambda: guarded(dir, module, default=[]) if module else [], lambda: known.names_of(module)
+        module = known.find(modules, found[1], MISSING)
+        if module is MISSING:
+            return found[2], None, lambda: []
+        return found[2], lambda: guarded(dir, module, default=[]), lambda: known.names_of(module)
     found = IMPORT(line)
     if not found:
         return None

@@ -187,7 +187,7 @@ def inner_array(value):
 def axis_len(axis):
     numbers = stored(axis, "_range")
     if type(numbers) is range:
-        return len(numbers)
+        return len_of(numbers, None)
     labels = inner_array(axis)
     return of_array(labels, "size") if labels is not None else None
 
@@ -220,7 +220,10 @@ def shape_of(value):
 def len_of(value, shape):
     for base in SIZED:
         if issubclass(type(value), base):
-            return base.__len__(value)
+            try:
+                return base.__len__(value)
+            except OverflowError:  # a range can be longer than that
+                return None
     return shape[0] if shape else None
 
 

@@ -32,7 +32,7 @@ enum {
     MARGIN = 16 << 20, /* page tables, and what the copy takes between two looks at it */
     FAULT_LOOK_MS = 5, /* between two of those */
     PIPE_FD = 3,       /* in the copy */
-    FILES_MAX = 64,    /* open files of the copy: what lies in pipes and sockets is memory, too */
+    FILES_MAX = 32,    /* open files of the copy: what lies in pipes and sockets is memory, too */
     UNFENCED = 125,    /* exit status of a copy that could not be fenced */
     CHUNK = 64 << 10,
 };

@@ -37,6 +37,8 @@ class Ask(KernelTest):
         open(self.kernel.cwd + "/data_of_mine.csv", "w").close()
         self.assertEqual(self.matches("open('data_o"), ["data_of_mine.csv"])
         self.assertIn("json", self.matches("import js"))
+        self.assertEqual(self.matches("from os import getpi"), ["getpid"])
+        self.assertEqual(self.matches("from no_such_module import "), [])
         self.assertIn("timeit", self.matches("%time"))
 
     def test_a_very_long_line(self):
@@ -99,6 +101,12 @@ class Ask(KernelTest):
         self.assertIn("<module 'math'", listed["math"]["repr"])
         self.assertEqual((listed["sub"]["type"], listed["sub"]["repr"], listed["sub"]["len"]), ("L", "[1]", 1))
         self.assertFalse([v for v in listed.values() if "gave_up" in v])
+
+    def test_lengths_beyond_those_of_machines(self):
+        self.run_ok("fine = 7\nwide = range(1 << 70)")
+        listed = {v["name"]: v for v in self.ask("variables")["variables"]}
+        self.run_ok("del wide")
+        self.assertEqual((listed["fine"]["repr"], listed["wide"]["len"]), ("7", None))
 
     def test_many_variables_are_cut_and_counted(self):
         self.run_ok("for i in range(3000): globals()[f'many_{i}'] = i")
