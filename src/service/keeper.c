@@ -44,18 +44,29 @@ static struct seat *next_due(struct service *s, int64_t now_us, int64_t *ret_wak
 static void set_alarm(struct seat *seat, int64_t at_us)
 {
     pthread_mutex_lock(&seat->lock);
-    seat->sleep_at_us = at_us;
+    seat->sleep_at_us = seat->is_closed ? CLOCK_NEVER : at_us;
     pthread_mutex_unlock(&seat->lock);
 }
 
-/* Whoever uses it sets the alarm anew. */
+/* Somebody has its turn. Whoever uses it, or has closed it, has set the alarm anew; but some only try to. */
+static void put_off(struct seat *seat)
+{
+    int64_t now_us = clock_us();
+    pthread_mutex_lock(&seat->lock);
+    if (seat->sleep_at_us <= now_us)
+        seat->sleep_at_us = now_us + NAP_US;
+    pthread_mutex_unlock(&seat->lock);
+}
+
 static void put_to_sleep(struct seat *seat)
 {
     struct err ignored = {0};
     struct turn_place place;
-    set_alarm(seat, CLOCK_NEVER);
-    if (turn_take(&seat->turn, &place, /* is_patient= */ false, &ignored))
+    if (turn_take(&seat->turn, &place, /* is_patient= */ false, &ignored)) {
+        put_off(seat);
         return;
+    }
+    set_alarm(seat, CLOCK_NEVER);
     if (turn_await(&seat->turn, &place, &ignored) == 0 &&
         seat_doze(seat, /* must= */ false, &ignored))
         set_alarm(seat, clock_us() + AGAIN_US);

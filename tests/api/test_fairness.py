@@ -4,7 +4,7 @@ import threading
 import time
 import unittest
 
-from base import ApiTest, Client, Server, eventually
+from base import IMAGES, ApiTest, Client, Server, eventually
 
 ONE = "/api/v1/sessions/"
 SLEEP = "import time; time.sleep(60)"
@@ -157,6 +157,24 @@ class Room(ApiTest):
             server.stop()
             self.assertLess(time.monotonic() - begun, 20)
             self.fails(refused.result(5), 503, "overloaded")
+
+
+@unittest.skipIf(IMAGES == "off", "needs an image")
+class OneAtATime(ApiTest):
+    settings = {"runs.at_once_max": 1}
+
+    def test_a_session_whose_time_came_while_its_run_waited_in_vain_falls_asleep(self):
+        eventually(lambda: self.client.ok("GET", ONE + self.client.session())["baked"], 120)
+        busy, idle = self.client.session(), self.client.session(idle_s=2)
+        self.client.run(idle, "x = 7")
+        run = self.client.run(busy, SLEEP, 202, background=True)["id"]
+        eventually(lambda: self.client.ok("GET", "/api/v1/runs/" + run)["status"] == "running")
+        waiting = self.client.run(idle, "1", 202, background=True)["id"]
+        time.sleep(3)  # its time comes meanwhile
+        self.assertEqual(self.client.ok("GET", "/api/v1/runs/" + waiting)["status"], "queued")
+        self.assertEqual(self.client.ok("POST", f"/api/v1/runs/{waiting}/cancel")["end"], "cancelled")
+        eventually(lambda: self.client.ok("GET", ONE + idle)["status"] == "asleep", 12)
+        self.client.ok("DELETE", ONE + busy, status=204)
 
 
 class NoLine(ApiTest):
