@@ -146,13 +146,22 @@ static void set_memory(struct service *s, bool lacks_memory)
     s->room.lacks_memory = lacks_memory;
 }
 
-/* Takes room if there is some, and makes some otherwise if it can. Lets go of the lock meanwhile. */
+static int64_t ends_at_us(const struct service *s, const struct room_wait *mine)
+{
+    return mine->since_us + (s->room.lacks_memory ? MEMORY_WAIT_US : SLOT_WAIT_US);
+}
+
+/* Takes room if there is some, and makes some otherwise if it can: that may take long, so who has waited long enough does
+ * not begin it once more. Lets go of the lock meanwhile. */
 static bool look(struct seat *seat, struct room_wait *mine)
 {
     struct service *s = seat->service;
     struct seat *oldest;
     uint64_t seen = s->room.changes;
+    bool is_late = clock_us() >= ends_at_us(s, mine);
     bool has_place = count_awake(s, &oldest) < s->o.awake_max;
+    if (is_late)
+        oldest = NULL;
     seat->has_room = has_place; /* nobody else takes it while we look at the memory */
     if (oldest) {
         oldest->refs++;
@@ -166,9 +175,11 @@ static bool look(struct seat *seat, struct room_wait *mine)
         relieve(oldest);
     pthread_mutex_lock(&s->lock);
     mine->is_busy = false;
-    mine->is_next = !is_fine && mine->looks++ < LOOKS_MAX && (oldest || s->room.changes != seen);
     seat->has_room = is_fine;
-    set_memory(s, !has_memory);
+    set_memory(s, !has_memory); /* and so it may have more time after all */
+    bool has_news =
+        oldest || s->room.changes != seen || (is_late && clock_us() < ends_at_us(s, mine));
+    mine->is_next = !is_fine && mine->looks++ < LOOKS_MAX && has_news;
     if (oldest) {
         oldest->gives_way = false;
         pthread_mutex_unlock(&s->lock);
@@ -181,8 +192,7 @@ static bool look(struct seat *seat, struct room_wait *mine)
 /* Until it may look, or its time is over: then false. */
 static bool await(struct service *s, struct room_wait *mine)
 {
-    int64_t now_us = clock_us();
-    int64_t until_us = mine->since_us + (s->room.lacks_memory ? MEMORY_WAIT_US : SLOT_WAIT_US);
+    int64_t now_us = clock_us(), until_us = ends_at_us(s, mine);
     bool looks_again = s->room.lacks_memory && s->room.first == mine;
     if (now_us >= until_us)
         return false;
