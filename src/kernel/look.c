@@ -405,10 +405,9 @@ PyObject *native_look(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OiiiKK:look", &function, &count, &each_ms, &all_ms, &room_kib,
                           &limit_kib))
         return NULL;
-    if (landlock_abi() < LANDLOCK_ABI_SCOPES) /* it could end the kernel, with a signal */
+    if (landlock_abi() == 0)
         return no_copy(
-            "objects are asked in a copy of the session only where Landlock can fence it "
-            "in: from Linux 6.12 on");
+            "objects are asked in a copy of the session only where Landlock can fence it in");
     if (!count_pages("self", &pages))
         return no_copy("no copy of the session could be made");
     struct look l = {.each_ms = each_ms,

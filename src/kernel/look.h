@@ -11,8 +11,12 @@
  *     waits for its end              <------ exit
  *
  * The copy can read what the session can read. It has no descriptor of the session's; by Landlock it
- * writes to no file and signals no process but itself. It starts no process and no thread. What it prints
- * is seen by nobody. Where Landlock cannot do that (before Linux 6.12) there is no copy.
+ * opens no file for writing and, from Linux 6.12 on, signals no process but itself. It starts no process and
+ * no thread. What it prints is seen by nobody. Where there is no Landlock there is no copy.
+ *
+ * Before Linux 6.12 code that means to can end its own kernel from here, by a signal to its parent. Without
+ * copies no object of a library could be looked at on such systems, which are many; and who writes that
+ * code ends what is theirs.
  *
  * What it can still change is memory that the session has mapped as shared (mmap, np.memmap "r+"): what
  * is written there is written for all who share it, and into the file. A read-only mapping would be no
