@@ -6,7 +6,7 @@
         READY    READY was printed; the rest is judged from outside, by `check`
         ENDED    no verdict needed: the run ends in one of `ends`
         LIMITED  HELD, or the run ends in one of `ends`
-        DISK     HELD, or the run ends with "disk", in both cases not more than OVERSHOOT_MIB over
+        DISK     HELD, or the run ends with "disk", in both cases not more than overshoot_mib over
         PAIR     the program runs in two sessions, one after the other; see `check`
         TWINS    the program runs in two sessions at the same time
 

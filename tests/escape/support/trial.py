@@ -10,7 +10,7 @@ import time
 from . import host
 from .table import DISK, ENDED, HELD, INFO, LIMITED, PAIR, READY, TWINS
 
-DISK_LIMIT_MIB, OVERSHOOT_MIB = 256, 256
+DISK_LIMIT_MIB, OVERSHOOT_MIB, OVERSHOOT_S = 256, 256, 0.1
 SLACK_S = 12.0  # start, interrupt, kill, capture and a busy machine, on top of a run's own limit
 
 VERDICT = re.compile(r"(HELD|ESCAPED|INFO|READY|PAIR)\b")
@@ -26,6 +26,18 @@ def verdict_of(outcome):
         if match:
             last = match.group(1), line
     return last
+
+
+def overshoot_mib(path):
+    """What a limit that is looked at may be exceeded by: OVERSHOOT_MIB, or on a machine that writes faster what it
+    writes in OVERSHOOT_S: two looks at the longest pause."""
+    piece, count = bytes(1 << 20), 256
+    with tempfile.TemporaryFile(dir=path, buffering=0) as file:
+        begun = time.monotonic()
+        for _ in range(count):
+            file.write(piece)
+        rate = count / (time.monotonic() - begun)
+    return max(OVERSHOOT_MIB, int(rate * OVERSHOOT_S))
 
 
 class FreeSpace:
@@ -143,7 +155,8 @@ class Trial:
     # -- judging
 
     def took_too_much(self):
-        return self.taken > DISK_LIMIT_MIB + OVERSHOOT_MIB
+        over = self.taken - DISK_LIMIT_MIB
+        return over > OVERSHOOT_MIB and over > overshoot_mib(self.stage.scratch)
 
     def judge(self):
         complaints = []
