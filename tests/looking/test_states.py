@@ -165,7 +165,7 @@ class States(Looking):
     @sleeps
     def test_snapshots_and_sleep_are_as_before(self):
         session = self.session(snapshots=2)
-        self.client.run(session, CODE + "\nx = 1\nnice = Nice()")
+        self.client.run(session, CODE + "\nwide.close()  # what is shared cannot be in a snapshot\nx = 1\nnice = Nice()")
         self.listed(session)
         self.client.run(session, "x = 2")
         self.listed(session)
