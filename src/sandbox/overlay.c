@@ -142,6 +142,8 @@ static int tidy(const struct mounts *m, struct err *e)
 {
     struct stat st;
     scoped(fd_closep) int drafts = below_open(m->work, "work", O_RDONLY | O_DIRECTORY);
+    if (drafts == -ENOENT) /* then it was mounted read-only, without a word */
+        return err_set(e, ERR_NO_SPACE, "mount the overlay: there is no room for its drafts");
     if (drafts < 0)
         return err_sys(e, -drafts, "find the overlay's drafts");
     if (fstat(m->work, &st) || fchown(drafts, st.st_uid, st.st_gid) || fchmod(drafts, 0700))

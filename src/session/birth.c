@@ -138,6 +138,16 @@ static int died(const struct kernel *k, const char *words, struct err *e)
                    *words ? ": " : "", words);
 }
 
+/* A full disk is no host that cannot: layers are mounted with a directory of their own. */
+static int not_set_up(const struct jail_event *end, struct err *e)
+{
+    if (end->status == ENOSPC || end->status == EDQUOT)
+        return err_set(e, ERR_NO_SPACE, "the disk has no room to set up the sandbox: %s",
+                       end->step);
+    return err_set(e, ERR_UNAVAILABLE, "the sandbox could not be set up: %s%s%s", end->step,
+                   end->status ? ": " : "", end->status ? strerror(end->status) : "");
+}
+
 static int await_greeting(struct kernel *k, struct err *e)
 {
     struct starting s = {.k = k};
@@ -148,9 +158,7 @@ static int await_greeting(struct kernel *k, struct err *e)
         if (pump(k, deadline_us, &user, e))
             return -1;
         if (k->end.kind == JAIL_FAILED)
-            return err_set(e, ERR_UNAVAILABLE, "the sandbox could not be set up: %s%s%s",
-                           k->end.step, k->end.status ? ": " : "",
-                           k->end.status ? strerror(k->end.status) : "");
+            return not_set_up(&k->end, e);
         if (k->end.kind == JAIL_ENDED)
             return died(k, s.words, e);
         if (clock_us() >= deadline_us)

@@ -280,7 +280,7 @@ static int start(struct jail *j, const struct jail_spec *spec, const int fds[JAI
  * rest happens when it is reaped. */
 static void give_up(struct jail *j, const struct err *e)
 {
-    j->failure.why = FAILED_OUTSIDE;
+    j->failure.why = e->code == ERR_NO_SPACE ? ENOSPC : FAILED_OUTSIDE;
     snprintf(j->failure.step, sizeof j->failure.step, "%.123s", e->text);
     if (j->init > 0) {
         struct err ignored = {0};
