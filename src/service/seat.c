@@ -341,12 +341,12 @@ static int end_session(struct seat *seat, const char *why, struct err *e)
 {
     struct service *s = seat->service;
     bool waits = !seat->is_one_shot || strcmp(why, "deleted") == 0; /* until that is durable */
+    if (!mark_closed(seat, why))
+        return err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
     if (waits && try_to_write(seat, e)) {
         mark_open(seat);
         return -1;
     }
-    if (!mark_closed(seat, why))
-        return err_set(e, ERR_NOT_FOUND, "session %s was closed", seat->id);
     int failed = session_delete(seat->session, e);
     if (failed && e->code == ERR_NOT_FOUND) /* somebody got as far as this before */
         failed = 0;
