@@ -83,7 +83,7 @@ class InTheWay(CopiesTest):
                         self.assertIn(".cache", run["stdout"])
                     if run and run["updated"] + run["not_brought"]:
                         self.assertEqual([f["path"] for f in run["not_brought"]], ["there"])
-                        self.assertIn("in its place", run["not_brought"][0]["reason"])
+                        self.assertIn("has that path", run["not_brought"][0]["reason"])
                         named = True
                 self.assertTrue(named)
                 self.client.ok("DELETE", self.at("there"), status=204)
