@@ -167,6 +167,8 @@ static struct seat *enter(struct service *s, struct seat *seat)
 {
     struct session_info info;
     session_look(seat->session, &info);
+    if (info.life == LIFE_ASLEEP) /* before a run can find it */
+        tell_gap(seat);
     desk_hold(seat->desk); /* nobody has it yet; whoever finds it waits until it is complete */
     pthread_mutex_lock(&s->lock);
     struct seat *known = look_up(s, seat->id);
@@ -179,8 +181,6 @@ static struct seat *enter(struct service *s, struct seat *seat)
     pthread_mutex_unlock(&s->lock);
     if (!known)
         desk_load_undo(seat->desk, info.runs);
-    if (!known && info.life == LIFE_ASLEEP)
-        tell_gap(seat);
     desk_release(seat->desk);
     if (!known)
         return seat;

@@ -150,6 +150,8 @@ class Survive(SnapshotTest):
     def test_a_power_cut_that_took_the_last_snapshot_and_that_is_told(self):
         self.two_runs()
         eventually(lambda: "3.snap" in self.files())
+        # Durable, and with it what was handed to the store before: that the second run is over.
+        self.client.ok("PATCH", ONE + self.session_id, {"name": "cut"})
         self.server.stop(signal.SIGKILL)
         sleepers = pathlib.Path(self.server.data, "data/sleepers")
         (sleepers / f"{self.session_id}.3.snap").unlink()
